@@ -1,0 +1,88 @@
+"""The command line: parse, call, write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from umfi.methods import ultra_marginal
+from umfi.result import ImportanceResult
+from umfi.version import __version__
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="umfi",
+    help="Which features of a table are related to a response?",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+DEMO_REPEATS = 5
+DEMO_SEED = 0
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"umfi {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Find the features of a table that are related to a response."""
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for importance.csv and importance.png.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Rank the features of scikit-learn's breast-cancer table, which needs no download.
+
+    Example: umfi demo --out demo
+    """
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer(as_frame=True)
+    diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
+    result = ultra_marginal(data.data, diagnosis, repeats=DEMO_REPEATS, random_state=DEMO_SEED)
+    _print_result(result)
+    typer.echo("Written: " + ", ".join(str(path) for path in _write_result(result, out)))
+
+
+def _print_result(result: ImportanceResult) -> None:
+    settings = result.settings
+    shown = Table(
+        title=f"{settings['method']} importance for {settings['target']}: {settings['n_rows']} "
+        f"rows, {settings['n_features']} features, {result.n_repeats} repeats",
+        title_justify="left",
+    )
+    shown.add_column("feature")
+    shown.add_column("importance", justify="right")
+    shown.add_column("spread", justify="right")
+    for feature, importance, spread in result.table.itertuples(index=False):
+        shown.add_row(str(feature), f"{importance:.4f}", f"{spread:.4f}")
+    Console().print(shown)
+
+
+def _write_result(result: ImportanceResult, folder: Path) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    csv, png = folder / "importance.csv", folder / "importance.png"
+    result.table.to_csv(csv, index=False)
+    figure = result.plot().get_figure(root=True)
+    assert figure is not None
+    figure.savefig(png, dpi=150)
+    return [csv, png]

@@ -1,0 +1,293 @@
+"""The border: a frame or array becomes checked columns.
+
+Everything behind this module works on NumPy arrays that are known to be finite, named and of a
+known kind. Nothing here writes to what the caller passed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.errors import InputError, listed, unknown_name
+
+__all__ = ["MIN_ROWS", "Columns", "Kind", "frame_like", "read_columns"]
+
+# Below this an out-of-bag score says next to nothing: about seven rows a tree are out of bag.
+MIN_ROWS = 20
+
+
+class Kind(StrEnum):
+    """What the values of a column mean."""
+
+    CONTINUOUS = "continuous"
+    BOOLEAN = "boolean"
+    ORDINAL = "ordinal"
+    CATEGORICAL = "categorical"
+
+
+SUPPORTED_KINDS = (Kind.CONTINUOUS, Kind.BOOLEAN)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Checked columns.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_rows, n_columns)
+        Column-major, so that one column is contiguous. Discrete kinds hold codes.
+    names : tuple of str
+        One unique name a column.
+    kinds : tuple of Kind
+        One kind a column.
+    """
+
+    values: NDArray[np.float64]
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Return the number of columns."""
+        return int(self.values.shape[1])
+
+    def index(self, feature: str | int) -> int:
+        """Return the position of a feature given by name or by position."""
+        if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
+            if -self.n_columns <= feature < self.n_columns:
+                return int(feature) % self.n_columns
+        elif feature in self.names:
+            return self.names.index(feature)
+        raise unknown_name("feature", feature, self.names)
+
+    def select(self, indices: Sequence[int] | NDArray[np.intp]) -> Columns:
+        """Return the columns at these positions, in this order."""
+        positions = [int(position) for position in indices]
+        return Columns(
+            values=np.asfortranarray(self.values[:, positions]),
+            names=tuple(self.names[position] for position in positions),
+            kinds=tuple(self.kinds[position] for position in positions),
+        )
+
+    def without(self, index: int) -> Columns:
+        """Return all columns but the one at this position."""
+        return self.select([other for other in range(self.n_columns) if other != index])
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Columns:
+        """Return these rows of every column."""
+        return replace(self, values=np.asfortranarray(self.values[rows]))
+
+    def prepend(self, other: Columns) -> Columns:
+        """Return the other columns followed by these."""
+        return Columns(
+            values=np.asfortranarray(np.hstack([other.values, self.values])),
+            names=other.names + self.names,
+            kinds=other.kinds + self.kinds,
+        )
+
+    def with_rows_permuted(self, index: int, permutation: NDArray[np.intp]) -> Columns:
+        """Return the columns with the rows of one of them permuted."""
+        values = self.values.copy(order="F")
+        values[:, index] = self.values[permutation, index]
+        return replace(self, values=values)
+
+    def is_constant(self) -> NDArray[np.bool_]:
+        """Return a mask, shape (n_columns,): columns that hold one value only."""
+        if self.n_columns == 0:
+            return np.zeros(0, dtype=bool)
+        return np.all(self.values == self.values[:1], axis=0)
+
+    def first_copies(self) -> NDArray[np.intp]:
+        """Return for each column the position of the first column with the same values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = np.arange(20.0)
+        >>> read_columns(np.column_stack([rows, -rows, rows])).first_copies()
+        array([0, 1, 0])
+        """
+        first: dict[bytes, int] = {}
+        # Adding zero turns -0.0 into 0.0, which is the same value with other bytes.
+        keys = (np.ascontiguousarray(column + 0.0).tobytes() for column in self.values.T)
+        return np.array(
+            [first.setdefault(key, position) for position, key in enumerate(keys)], dtype=np.intp
+        )
+
+
+def read_columns(X: Any, *, kinds: Mapping[str, str] | None = None) -> Columns:
+    """Return the checked columns of a pandas, polars or pyarrow frame or a NumPy array.
+
+    Parameters
+    ----------
+    X : frame or array, shape (n_rows, n_columns)
+        Columns of an array are called ``x1``, ``x2``, ...
+    kinds : dict, optional
+        Column name to kind, where the kind that the data suggests is not the one meant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> read_columns(np.eye(20)).names[:3]
+    ('x1', 'x2', 'x3')
+    """
+    if isinstance(X, np.ndarray | list | tuple):
+        series = _array_columns(np.asarray(X))
+    else:
+        series = _frame_columns(X)
+    names = tuple(series)
+    if not names:
+        raise InputError("X has no columns: pass at least one feature.")
+    _refuse_unsupported_kinds(kinds, names)
+    values = np.empty((len(next(iter(series.values()))), len(names)), order="F")
+    if values.shape[0] < MIN_ROWS:
+        raise InputError(
+            f"X has {values.shape[0]} rows: at least {MIN_ROWS} are needed to score a forest."
+        )
+    for position, column in enumerate(series.values()):
+        values[:, position] = column
+    _refuse_missing(values, names)
+    return Columns(values=values, names=names, kinds=_find_kinds(values, names, kinds))
+
+
+def _array_columns(array: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+    if array.ndim != 2:
+        raise InputError(
+            f"X has {array.ndim} dimension(s): pass a table with rows and columns, "
+            "for example X.reshape(-1, 1) for a single column."
+        )
+    if array.dtype.kind not in "fiub":
+        raise InputError(
+            f"X is an array of type {array.dtype}: pass real numbers or booleans, "
+            "for example X.astype(float)."
+        )
+    names = [f"x{number}" for number in range(1, array.shape[1] + 1)]
+    return {name: array[:, position] for position, name in enumerate(names)}
+
+
+def _frame_columns(X: Any) -> dict[str, NDArray[np.float64]]:
+    labels = [str(label) for label in getattr(X, "columns", ())]
+    if hasattr(X, "column_names"):  # pyarrow
+        labels = list(X.column_names)
+    repeated = sorted({label for label in labels if labels.count(label) > 1}) if labels else []
+    if repeated:
+        raise InputError(
+            f"X has more than one column named {listed(repeated)}: rename or drop the repeats."
+        )
+    try:
+        frame = nw.from_native(X, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"X is a {type(X).__name__}: pass a pandas, polars or pyarrow table or a "
+            "two-dimensional NumPy array."
+        ) from None
+    return {str(name): _numbers(frame.get_column(name), str(name)) for name in frame.columns}
+
+
+def _numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
+    """Return a column as float64; missing values become NaN."""
+    dtype = series.dtype
+    if dtype in (nw.Categorical, nw.Enum):
+        ordered = nw.is_ordered_categorical(series)
+        kind = Kind.ORDINAL if ordered else Kind.CATEGORICAL
+        raise InputError(
+            f"Column {name!r} is {kind}, which is not supported yet: encode it as numbers or "
+            "drop it."
+        )
+    if dtype == nw.String:
+        raise InputError(
+            f"Column {name!r} holds text: encode it as numbers or booleans, or drop it."
+        )
+    if dtype.is_temporal():
+        raise InputError(
+            f"Column {name!r} holds dates or times: turn it into a number, such as days since "
+            "a start, or drop it."
+        )
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise InputError(
+            f"Column {name!r} holds {dtype} values: convert it to real numbers or booleans, or "
+            "drop it."
+        )
+    if series.null_count() > 0 and dtype == nw.Boolean:
+        series = series.cast(nw.Int8)
+    return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _refuse_missing(values: NDArray[np.float64], names: Sequence[str]) -> None:
+    is_missing = np.isnan(values).any(axis=0)
+    is_infinite = np.isinf(values).any(axis=0)
+    for what, is_affected in (("missing", is_missing), ("infinite", is_infinite)):
+        affected = [name for name, flag in zip(names, is_affected, strict=True) if flag]
+        if affected:
+            raise InputError(
+                f"X holds {what} values in {listed(affected)}: fill them in, or drop these rows "
+                "or columns."
+            )
+
+
+def _refuse_unsupported_kinds(kinds: Mapping[str, str] | None, names: Sequence[str]) -> None:
+    for name, kind in (kinds or {}).items():
+        if name not in names:
+            raise unknown_name("feature in kinds=", name, names)
+        if kind not in tuple(Kind):
+            raise unknown_name("kind", kind, [str(known) for known in Kind])
+        if kind not in SUPPORTED_KINDS:
+            raise InputError(
+                f"Column {name!r} is given as {kind}, which is not supported yet: use "
+                f"{listed(SUPPORTED_KINDS)} or drop the column."
+            )
+
+
+def _find_kinds(
+    values: NDArray[np.float64], names: Sequence[str], kinds: Mapping[str, str] | None
+) -> tuple[Kind, ...]:
+    """Return a kind for each column: two distinct values are boolean unless told otherwise."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    is_extreme = (values == low) | (values == high)
+    has_two_values = is_extreme.all(axis=0) & (low < high)
+    found = []
+    for name, is_boolean in zip(names, has_two_values, strict=True):
+        kind = Kind((kinds or {}).get(name, Kind.BOOLEAN if is_boolean else Kind.CONTINUOUS))
+        if kind is Kind.BOOLEAN and not is_boolean:
+            raise InputError(
+                f"Column {name!r} is given as boolean but does not hold exactly two values: "
+                "leave it out of kinds=."
+            )
+        found.append(kind)
+    return tuple(found)
+
+
+def frame_like(X: Any, columns: Columns) -> Any:
+    """Return the columns as a table of the same type as X, with X's row index.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"a": range(20), "b": range(20)}, index=range(5, 25))
+    >>> frame_like(X, read_columns(X).select([1])).index[0]
+    np.int64(5)
+    """
+    if isinstance(X, np.ndarray | list | tuple):
+        return columns.values.copy()
+    frame = nw.from_native(X, eager_only=True)
+    native_name = {str(name): name for name in frame.columns}
+    kept = [native_name[name] for name in columns.names]
+    if frame.implementation.is_pandas_like():
+        native = X.loc[:, kept].copy()
+        for position, column in enumerate(columns.values.T):
+            native.isetitem(position, column.copy())
+        return native
+    replaced = {name: columns.values[:, position].copy() for position, name in enumerate(kept)}
+    return nw.from_dict(replaced, backend=frame.implementation).to_native()

@@ -1,0 +1,54 @@
+"""The seams on one page: what a remover and a power must offer.
+
+Methods know nothing else about them, so a new one needs no change anywhere but its own file and
+the table of names beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from umfi.columns import Columns
+from umfi.errors import unknown_name
+from umfi.target import Target
+
+__all__ = ["PROTOCOLS", "DependenceRemover", "PredictivePower", "ProtocolName", "check_protocol"]
+
+ProtocolName = Literal["matched", "paper"]
+PROTOCOLS: tuple[str, ...] = ("matched", "paper")
+
+
+@runtime_checkable
+class DependenceRemover(Protocol):
+    """Turns all other columns into S, which carries no information about the protected one."""
+
+    def remove(
+        self,
+        columns: Columns,
+        feature_index: int,
+        *,
+        protocol: ProtocolName,
+        rng: np.random.Generator,
+    ) -> Columns:
+        """Return S: all columns but the protected one, transformed, in their old order."""
+
+
+@runtime_checkable
+class PredictivePower(Protocol):
+    """Measures how well a set of columns tells the response: nu of equation 1."""
+
+    def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
+        """Return nu(columns); larger is better.
+
+        Must depend on nothing but its arguments, accept a set of no columns, and release the GIL
+        where it takes long.
+        """
+
+
+def check_protocol(protocol: str) -> ProtocolName:
+    """Return the protocol if it is one."""
+    if protocol not in PROTOCOLS:
+        raise unknown_name("protocol", protocol, PROTOCOLS)
+    return protocol  # type: ignore[return-value]

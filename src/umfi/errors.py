@@ -1,0 +1,50 @@
+"""What users are told when a call cannot be carried out: one sentence with the way out."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["InputError", "listed", "unknown_name"]
+
+# A message that lists more names than this is not read.
+MAX_LISTED_NAMES = 8
+
+
+class InputError(ValueError):
+    """The data or an argument cannot be used; the message says what to change."""
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return the names quoted and joined by commas, shortened when there are many.
+
+    Examples
+    --------
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    quoted = [repr(str(name)) for name in names]
+    if len(quoted) > MAX_LISTED_NAMES:
+        hidden = len(quoted) - MAX_LISTED_NAMES
+        return ", ".join(quoted[:MAX_LISTED_NAMES]) + f" and {hidden} more"
+    return ", ".join(quoted)
+
+
+def unknown_name(what: str, name: object, valid: Iterable[str]) -> InputError:
+    """Return the error for a name that is not among the valid ones, with the nearest suggested.
+
+    Examples
+    --------
+    >>> print(unknown_name("remover", "linaer", ["linear", "transport"]))
+    Unknown remover 'linaer': did you mean 'linear'? Valid: 'linear', 'transport'.
+    """
+    valid = list(valid)
+    nearest = difflib.get_close_matches(str(name), valid, n=1, cutoff=0.5)
+    if not nearest:  # Capitals alone can hide a match from difflib.
+        by_lower_case = {candidate.lower(): candidate for candidate in valid}
+        nearest = [
+            by_lower_case[match]
+            for match in difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)
+        ]
+    hint = f": did you mean {nearest[0]!r}?" if nearest else "."
+    return InputError(f"Unknown {what} {str(name)!r}{hint} Valid: {listed(valid)}.")

@@ -1,0 +1,25 @@
+"""Kernels of a random forest that is only scored: NumPy and Numba alone.
+
+The way through: ``rank_columns`` turns a table into ranks, ``out_of_bag_totals`` grows the trees
+one after the other and keeps nothing but their votes, ``majority_classes`` counts the votes.
+``grow_recorded_tree`` keeps one tree for a moment, for permutation importances.
+"""
+
+from umfi.forest.model import Growth, RecordedTree, Response
+from umfi.forest.ranks import RankTable, rank_columns
+from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_rows, grow_recorded_tree
+from umfi.forest.votes import majority_classes, out_of_bag_totals
+
+__all__ = [
+    "Growth",
+    "RankTable",
+    "RecordedTree",
+    "Response",
+    "bin_by_cuts",
+    "chi_squared",
+    "drop_rows",
+    "grow_recorded_tree",
+    "majority_classes",
+    "out_of_bag_totals",
+    "rank_columns",
+]

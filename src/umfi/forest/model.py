@@ -1,0 +1,132 @@
+"""What the kernels pass to each other: the response, how to grow, and the scratch memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["Growth", "RecordedTree", "Response", "Scratch", "new_recorded_tree", "new_scratch"]
+
+
+class Response(NamedTuple):
+    """The response of every row.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_rows,)
+        Centred response; all zero for classification.
+    labels : ndarray of int32, shape (n_rows,)
+        Class codes; all zero for regression.
+    n_classes : int
+        0 means regression.
+    """
+
+    values: NDArray[np.float64]
+    labels: NDArray[np.int32]
+    n_classes: int
+
+
+class Growth(NamedTuple):
+    """How a tree grows: see :class:`umfi.ForestPower`."""
+
+    mtry: int
+    min_node_rows: int
+    is_split_random: bool
+
+
+class Scratch(NamedTuple):
+    """Memory that one tree after the other uses; nothing is allocated inside a tree.
+
+    Attributes
+    ----------
+    stream : the tree's random stream, shape (1,)
+    features : a permutation of the columns; its head is the draw of a node, shape (n_columns,)
+    weights : how often the bootstrap drew each row, shape (n_rows,)
+    in_bag, out_of_bag : rows, arranged so that a node's rows are contiguous, shape (n_rows,)
+    moved : rows on their way to the right child, shape (n_rows,)
+    node_weights, node_sums, node_labels : of the rows of the node at hand, shape (n_rows,)
+    ordered_local, ordered_position, bitmap, local_at_position, sort_keys : see ``order_node``
+    left_counts, node_counts : weight of each class, shape (n_classes,)
+    reciprocals : 1 / weight, so that scanning cuts needs no division, shape (n_rows + 1,)
+    stack : nodes that wait: bounds in both row arrays and node number, shape (n_rows + 2, 5)
+    """
+
+    stream: NDArray[np.uint64]
+    features: NDArray[np.int32]
+    weights: NDArray[np.int32]
+    in_bag: NDArray[np.int32]
+    out_of_bag: NDArray[np.int32]
+    moved: NDArray[np.int32]
+    node_weights: NDArray[np.int32]
+    node_sums: NDArray[np.float64]
+    node_labels: NDArray[np.int32]
+    ordered_local: NDArray[np.int32]
+    ordered_position: NDArray[np.int32]
+    bitmap: NDArray[np.uint64]
+    local_at_position: NDArray[np.int32]
+    sort_keys: NDArray[np.int64]
+    left_counts: NDArray[np.int64]
+    node_counts: NDArray[np.int64]
+    reciprocals: NDArray[np.float64]
+    stack: NDArray[np.int64]
+
+
+class RecordedTree(NamedTuple):
+    """A tree kept for rows to be dropped down again; only permutation importances need it.
+
+    Attributes
+    ----------
+    feature : the column a node is cut on, -1 for a leaf, shape (max_nodes,)
+    cut : rows whose rank is at most this go left, shape (max_nodes,)
+    left, right : node numbers of the children, shape (max_nodes,)
+    prediction : mean response or class code of a leaf, shape (max_nodes,)
+    """
+
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    prediction: NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def new_scratch(n_rows: int, n_columns: int, n_classes: int) -> Scratch:
+    """Return the scratch memory for trees on a table of this shape."""
+    reciprocals = np.zeros(n_rows + 1)
+    for weight in range(1, n_rows + 1):
+        reciprocals[weight] = 1.0 / weight
+    return Scratch(
+        np.zeros(1, dtype=np.uint64),
+        np.empty(n_columns, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int32),
+        np.zeros((n_rows + 63) // 64, dtype=np.uint64),
+        np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int64),
+        np.empty(n_classes, dtype=np.int64),
+        np.empty(n_classes, dtype=np.int64),
+        reciprocals,
+        np.empty((n_rows + 2, 5), dtype=np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def new_recorded_tree(max_nodes: int) -> RecordedTree:
+    """Return room for a tree of at most this many nodes."""
+    return RecordedTree(
+        np.empty(max_nodes, dtype=np.int32),
+        np.empty(max_nodes, dtype=np.int32),
+        np.empty(max_nodes, dtype=np.int32),
+        np.empty(max_nodes, dtype=np.int32),
+        np.empty(max_nodes),
+    )

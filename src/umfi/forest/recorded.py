@@ -1,0 +1,131 @@
+"""Trees that are kept for a moment, so that changed rows can be dropped down them again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from umfi.forest.model import (
+    Growth,
+    RecordedTree,
+    Response,
+    new_recorded_tree,
+    new_scratch,
+)
+from umfi.forest.ranks import RankTable
+from umfi.forest.tree import grow_tree, start_tree
+
+__all__ = ["bin_by_cuts", "chi_squared", "drop_rows", "grow_recorded_tree"]
+
+
+@njit(cache=True, nogil=True)
+def grow_recorded_tree(
+    table: RankTable, response: Response, growth: Growth, seed: np.uint64, tree: int
+) -> tuple[RecordedTree, int, NDArray[np.int32], NDArray[np.float64]]:
+    """Return one whole tree of a forest, its number of nodes, its out-of-bag rows and predictions.
+
+    The bootstrap is that of the forest with the same seed.
+    """
+    n_rows = response.values.shape[0]
+    scratch = new_scratch(n_rows, table.positions.shape[0], response.n_classes)
+    predictions = np.empty(n_rows)
+    n_in_bag, n_out_of_bag = start_tree(scratch, seed, tree)
+    recorded = new_recorded_tree(2 * n_in_bag)
+    n_nodes = grow_tree(
+        table,
+        response,
+        growth,
+        scratch,
+        n_in_bag,
+        n_out_of_bag,
+        predictions,
+        recorded,
+        True,
+    )
+    rows = np.sort(scratch.out_of_bag[:n_out_of_bag])
+    return recorded, n_nodes, rows, predictions[rows]
+
+
+@njit(cache=True, nogil=True)
+def drop_rows(
+    recorded: RecordedTree,
+    table: RankTable,
+    rows: NDArray[np.int32],
+    feature: int,
+    donors: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Return the tree's predictions when one feature of each row is taken from a donor row."""
+    predictions = np.empty(rows.shape[0])
+    for local in range(rows.shape[0]):
+        node = 0
+        while recorded.feature[node] >= 0:
+            column = recorded.feature[node]
+            row = donors[local] if column == feature else rows[local]
+            if table.positions[column, row] <= recorded.cut[node]:
+                node = recorded.left[node]
+            else:
+                node = recorded.right[node]
+        predictions[local] = recorded.prediction[node]
+    return predictions
+
+
+@njit(cache=True, nogil=True)
+def bin_by_cuts(
+    positions: NDArray[np.int32], rows: NDArray[np.int32], cuts: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], int]:
+    """Return the bin of each row between sorted cuts of a column, empty bins left out."""
+    bins = np.searchsorted(cuts, positions[rows], side="left")
+    number = np.full(cuts.shape[0] + 1, -1, dtype=np.int64)
+    number[bins] = 0
+    n_bins = 0
+    for index in range(number.shape[0]):
+        if number[index] == 0:
+            number[index] = n_bins
+            n_bins += 1
+    return number[bins], n_bins
+
+
+@njit(cache=True, nogil=True)
+def chi_squared(bins: NDArray[np.int64], n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return Pearson's statistic of independence for each pair of binned features.
+
+    Parameters
+    ----------
+    bins : shape (n_features, n_rows)
+        The bin of each row; every bin holds a row.
+    n_bins : shape (n_features,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_features, n_features)
+        Symmetric, zero on the diagonal.
+    """
+    n_features, n_rows = bins.shape
+    statistics = np.zeros((n_features, n_features))
+    for first in range(n_features):
+        by_bin = np.argsort(bins[first], kind="mergesort")
+        for second in range(first + 1, n_features):
+            column_counts = np.zeros(n_bins[second], dtype=np.int64)
+            for row in range(n_rows):
+                column_counts[bins[second, row]] += 1
+            cell_counts = np.zeros(n_bins[second], dtype=np.int64)
+            # sum (O - E)² / E  =  n (sum O² / (row total * column total) - 1), over filled cells.
+            total = 0.0
+            start = 0
+            while start < n_rows:
+                stop = start
+                here = bins[first, by_bin[start]]
+                while stop < n_rows and bins[first, by_bin[stop]] == here:
+                    cell_counts[bins[second, by_bin[stop]]] += 1
+                    stop += 1
+                for slot in range(start, stop):
+                    column = bins[second, by_bin[slot]]
+                    count = cell_counts[column]
+                    if count > 0:
+                        total += count * count / ((stop - start) * column_counts[column])
+                        cell_counts[column] = 0
+                start = stop
+            statistics[first, second] = n_rows * (total - 1.0)
+            statistics[second, first] = statistics[first, second]
+    return statistics

@@ -1,0 +1,221 @@
+"""One tree, grown depth-first on an index array, its out-of-bag rows carried along."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from umfi.forest.model import Growth, RecordedTree, Response, Scratch
+from umfi.forest.ranks import RankTable
+from umfi.forest.splits import NodeTotals, find_cut
+from umfi.forest.streams import draw_below, start_stream
+
+__all__ = ["draw_among_largest", "grow_tree", "start_tree"]
+
+
+@njit(cache=True, nogil=True)
+def start_tree(scratch: Scratch, seed: np.uint64, tree: int) -> tuple[int, int]:
+    """Draw the tree's bootstrap; return how many distinct rows are in and out of the bag.
+
+    Every random draw of the tree comes from the stream that starts here: the bootstrap, then for
+    each node, depth first and left before right, the columns and (random cuts) their places, and
+    at a leaf with several commonest classes the class.
+    """
+    n_rows = scratch.weights.shape[0]
+    start_stream(scratch.stream, seed, tree)
+    scratch.weights[:] = 0
+    for _ in range(n_rows):
+        scratch.weights[draw_below(scratch.stream, n_rows)] += 1
+    n_in_bag = 0
+    n_out_of_bag = 0
+    for row in range(n_rows):
+        if scratch.weights[row] > 0:
+            scratch.in_bag[n_in_bag] = row
+            n_in_bag += 1
+        else:
+            scratch.out_of_bag[n_out_of_bag] = row
+            n_out_of_bag += 1
+    for column in range(scratch.features.shape[0]):
+        scratch.features[column] = column
+    return n_in_bag, n_out_of_bag
+
+
+@njit(cache=True, nogil=True)
+def draw_among_largest(counts: NDArray[np.int64], stream: NDArray[np.uint64]) -> int:
+    """Return the index of the largest count, drawn among equals so that no class is favoured."""
+    largest = counts[0]
+    n_equal = 1
+    winner = 0
+    for index in range(1, counts.shape[0]):
+        if counts[index] > largest:
+            largest = counts[index]
+            n_equal = 1
+            winner = index
+        elif counts[index] == largest:
+            n_equal += 1
+    if n_equal == 1:
+        return winner
+    nth = draw_below(stream, n_equal)
+    for index in range(counts.shape[0]):
+        if counts[index] == largest:
+            if nth == 0:
+                winner = index
+                break
+            nth -= 1
+    return winner
+
+
+@njit(cache=True, nogil=True)
+def _load_node(rows: NDArray[np.int32], response: Response, scratch: Scratch) -> NodeTotals:
+    """Copy what a node's rows need into contiguous memory; return the totals."""
+    weights, node_weights = scratch.weights, scratch.node_weights
+    node_sums, node_labels, node_counts = (
+        scratch.node_sums,
+        scratch.node_labels,
+        scratch.node_counts,
+    )
+    values, labels, n_classes = response.values, response.labels, response.n_classes
+    weight = 0
+    response_sum = 0.0
+    squared_counts = 0
+    node_counts[:] = 0
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        row_weight = weights[row]
+        node_weights[local] = row_weight
+        weight += row_weight
+        if n_classes == 0:
+            row_sum = row_weight * values[row]
+            node_sums[local] = row_sum
+            response_sum += row_sum
+        else:
+            label = labels[row]
+            node_labels[local] = label
+            node_counts[label] += row_weight
+    for label in range(n_classes):
+        squared_counts += node_counts[label] * node_counts[label]
+    return NodeTotals(weight, response_sum, squared_counts)
+
+
+@njit(cache=True, nogil=True)
+def _is_pure(rows: NDArray[np.int32], response: Response, totals: NodeTotals) -> bool:
+    if response.n_classes > 0:
+        return totals.squared_counts == totals.weight * totals.weight
+    values = response.values
+    first = values[rows[0]]
+    for local in range(1, rows.shape[0]):
+        if values[rows[local]] != first:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _partition(
+    rows: NDArray[np.int32], positions: NDArray[np.int32], cut: int, moved: NDArray[np.int32]
+) -> int:
+    """Bring the rows that go left to the front, both sides in their old order; return how many.
+
+    Keeping the order means that a node's rows always ascend, so sums do not depend on the path.
+    """
+    n_left = 0
+    n_moved = 0
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        if positions[row] <= cut:
+            rows[n_left] = row
+            n_left += 1
+        else:
+            moved[n_moved] = row
+            n_moved += 1
+    for index in range(n_moved):
+        rows[n_left + index] = moved[index]
+    return n_left
+
+
+@njit(cache=True, nogil=True)
+def grow_tree(
+    table: RankTable,
+    response: Response,
+    growth: Growth,
+    scratch: Scratch,
+    n_in_bag: int,
+    n_out_of_bag: int,
+    predictions: NDArray[np.float64],
+    recorded: RecordedTree,
+    is_recording: bool,
+) -> int:
+    """Grow one tree after ``start_tree`` and write its prediction of each out-of-bag row.
+
+    Parameters
+    ----------
+    predictions : written at out-of-bag rows, shape (n_rows,)
+        Mean response of the leaf, or its commonest class.
+    recorded : written only when recording
+    is_recording : bool
+        Without recording, branches that no out-of-bag row reaches are not grown.
+
+    Returns
+    -------
+    int
+        The number of nodes recorded.
+    """
+    stack = scratch.stack
+    stack[0, 0] = 0
+    stack[0, 1] = n_in_bag
+    stack[0, 2] = 0
+    stack[0, 3] = n_out_of_bag
+    stack[0, 4] = 0
+    n_waiting = 1
+    n_nodes = 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        in_start = stack[n_waiting, 0]
+        in_stop = stack[n_waiting, 1]
+        out_start = stack[n_waiting, 2]
+        out_stop = stack[n_waiting, 3]
+        node = stack[n_waiting, 4]
+        if out_start == out_stop and not is_recording:
+            continue
+        rows = scratch.in_bag[in_start:in_stop]
+        out_rows = scratch.out_of_bag[out_start:out_stop]
+        totals = _load_node(rows, response, scratch)
+        feature = -1
+        position = -1
+        if totals.weight > growth.min_node_rows and not _is_pure(rows, response, totals):
+            cut = find_cut(table, rows, totals, response.n_classes, growth, scratch)
+            feature = cut.feature
+            position = cut.position
+        if feature < 0:
+            if response.n_classes == 0:
+                prediction = totals.response_sum / totals.weight
+            else:
+                prediction = np.float64(draw_among_largest(scratch.node_counts, scratch.stream))
+            for local in range(out_rows.shape[0]):
+                predictions[out_rows[local]] = prediction
+            if is_recording:
+                recorded.feature[node] = -1
+                recorded.prediction[node] = prediction
+            continue
+        positions = table.positions[feature]
+        n_left = _partition(rows, positions, position, scratch.moved)
+        n_left_out = _partition(out_rows, positions, position, scratch.moved)
+        if is_recording:
+            recorded.feature[node] = feature
+            recorded.cut[node] = position
+            recorded.left[node] = n_nodes
+            recorded.right[node] = n_nodes + 1
+        # The right child waits below the left one, so the left one is grown first.
+        stack[n_waiting, 0] = in_start + n_left
+        stack[n_waiting, 1] = in_stop
+        stack[n_waiting, 2] = out_start + n_left_out
+        stack[n_waiting, 3] = out_stop
+        stack[n_waiting, 4] = n_nodes + 1
+        stack[n_waiting + 1, 0] = in_start
+        stack[n_waiting + 1, 1] = in_start + n_left
+        stack[n_waiting + 1, 2] = out_start
+        stack[n_waiting + 1, 3] = out_start + n_left_out
+        stack[n_waiting + 1, 4] = n_nodes
+        n_waiting += 2
+        n_nodes += 2
+    return n_nodes

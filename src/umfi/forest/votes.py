@@ -1,0 +1,73 @@
+"""A forest that is only scored: trees are grown, vote on their out-of-bag rows, and are gone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from umfi.forest.model import Growth, Response, new_recorded_tree, new_scratch
+from umfi.forest.ranks import RankTable
+from umfi.forest.streams import new_stream, start_stream
+from umfi.forest.tree import draw_among_largest, grow_tree, start_tree
+
+__all__ = ["majority_classes", "out_of_bag_totals"]
+
+
+@njit(cache=True, nogil=True)
+def out_of_bag_totals(
+    table: RankTable, response: Response, growth: Growth, n_trees: int, seed: np.uint64
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return what the trees said about the rows they had not seen.
+
+    Returns
+    -------
+    totals : ndarray of float64, shape (n_rows, n_classes), or (n_rows, 1) for regression
+        Votes for each class, or the sum of the predictions.
+    n_votes : ndarray of int64, shape (n_rows,)
+        The number of trees the row was out of bag for.
+    """
+    n_rows = response.values.shape[0]
+    scratch = new_scratch(n_rows, table.positions.shape[0], response.n_classes)
+    not_recorded = new_recorded_tree(1)
+    predictions = np.empty(n_rows)
+    totals = np.zeros((n_rows, max(1, response.n_classes)))
+    n_votes = np.zeros(n_rows, dtype=np.int64)
+    for tree in range(n_trees):
+        n_in_bag, n_out_of_bag = start_tree(scratch, seed, tree)
+        grow_tree(
+            table,
+            response,
+            growth,
+            scratch,
+            n_in_bag,
+            n_out_of_bag,
+            predictions,
+            not_recorded,
+            False,
+        )
+        for local in range(n_out_of_bag):
+            row = scratch.out_of_bag[local]
+            n_votes[row] += 1
+            if response.n_classes == 0:
+                totals[row, 0] += predictions[row]
+            else:
+                totals[row, np.int64(predictions[row])] += 1.0
+    return totals, n_votes
+
+
+@njit(cache=True, nogil=True)
+def majority_classes(
+    votes: NDArray[np.float64], seed: np.uint64, stream_number: int
+) -> NDArray[np.int64]:
+    """Return the class with most votes for each row, shape (n_rows,).
+
+    Equal votes are decided by the stream of this number, which must not be a tree's.
+    """
+    n_rows = votes.shape[0]
+    stream = new_stream()
+    start_stream(stream, seed, stream_number)
+    classes = np.empty(n_rows, dtype=np.int64)
+    for row in range(n_rows):
+        classes[row] = draw_among_largest(votes[row], stream)
+    return classes

@@ -1,0 +1,153 @@
+"""Marginal contribution feature importance, MCI (Catav et al. 2021; equation 2 of the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from umfi.errors import InputError
+from umfi.methods.problem import Problem, ScorePair, with_common_parameters
+from umfi.result import ImportanceResult
+from umfi.tasks import TaskName
+
+__all__ = ["marginal_contribution"]
+
+# Beyond this many subsets a run is a mistake rather than a plan.
+MAX_SUBSETS = 5_000_000
+
+
+@with_common_parameters
+def marginal_contribution(
+    X: Any,
+    y: Any,
+    *,
+    max_context: int | None = 2,
+    task: str = "auto",
+    power: Any = "forest",
+    kinds: Mapping[str, str] | None = None,
+    repeats: int = 1,
+    subsample: int | float | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    executor: str | None = None,
+    progress: bool | None = None,
+) -> ImportanceResult:
+    """Return the most that each feature adds to any set of others.
+
+    I(x) = max over S of nu(S and x) - nu(S). The score of each set is computed once. By equation
+    1 no set is worth less than nothing, so scores below the chance level are raised to it; without
+    this, forests on noise, which score below chance, would make every feature important.
+
+    Parameters
+    ----------
+    X : frame or array, shape (n_rows, n_features)
+    y : series or array, shape (n_rows,)
+    max_context : int, optional
+        The largest number of features in S; None for all subsets, which takes 2ᵖ forests.
+    {common_parameters}
+        Its scores have one more column, ``context``: the set S that gave the maximum.
+
+    Notes
+    -----
+    Columns that repeat another are set aside and get the scores of their original.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("nonlinear_interactions", n=200, random_state=0)
+    >>> result = umfi.marginal_contribution(X, y, max_context=1, random_state=0)
+    >>> result.scores["context"].map(len).max()
+    1
+    """
+    is_whole = isinstance(max_context, int | np.integer) and not isinstance(max_context, bool)
+    if max_context is not None and (not is_whole or max_context < 0):
+        raise InputError(
+            f"max_context={max_context!r} is not valid: pass a whole number from 0 up, or None "
+            "for all subsets."
+        )
+    problem = Problem.check(
+        "marginal_contribution",
+        X,
+        y,
+        max_context=max_context,
+        task=task,
+        power=power,
+        kinds=kinds,
+        repeats=repeats,
+        subsample=subsample,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        executor=executor,
+        progress=progress,
+    )
+    columns = problem.columns
+    originals = columns.first_copies()
+    is_constant = columns.is_constant()
+    used = [
+        index
+        for index in range(columns.n_columns)
+        if originals[index] == index and not is_constant[index]
+    ]
+    largest_context = len(used) - 1 if max_context is None else min(max_context, len(used) - 1)
+    n_subsets = sum(comb(len(used), size) for size in range(largest_context + 2))
+    if n_subsets > MAX_SUBSETS:
+        raise InputError(
+            f"{len(used)} features have {n_subsets:,} sets to score: lower max_context."
+        )
+
+    def work(name: TaskName) -> float:
+        repeat, *subset = (int(part) for part in name)
+        sampled, target = problem.rows_of(repeat)
+        context = sampled.select(subset)
+        score = problem.power.score(
+            context, target, problem.streams.seed("subset", repeat, *context.names)
+        )
+        return max(score, target.chance_level())
+
+    names: list[TaskName] = [
+        (repeat, *subset)
+        for repeat in range(problem.repeats)
+        for size in range(largest_context + 2)
+        for subset in combinations(used, size)
+    ]
+    scores = problem.run(work, names)
+
+    def best(feature: int, repeat: int) -> tuple[tuple[int, ...], ScorePair]:
+        source = int(originals[feature])
+        if is_constant[feature]:
+            return (), ScorePair.no_difference(scores[repeat,])
+        pairs = (
+            (
+                context,
+                ScorePair.difference(
+                    scores[repeat, *_joined(context, source)], scores[repeat, *context]
+                ),
+            )
+            for context in _contexts(used, source, largest_context)
+        )
+        return max(pairs, key=lambda pair: pair[1].importance)
+
+    rows = [
+        (feature, repeat, *best(feature, repeat))
+        for repeat in range(problem.repeats)
+        for feature in range(columns.n_columns)
+    ]
+    return problem.result(
+        ((feature, repeat, pair) for feature, repeat, _, pair in rows),
+        extra={"context": [[columns.names[index] for index in row[2]] for row in rows]},
+    )
+
+
+def _joined(context: tuple[int, ...], feature: int) -> tuple[int, ...]:
+    return tuple(sorted((*context, feature)))
+
+
+def _contexts(used: list[int], feature: int, largest: int) -> Iterator[tuple[int, ...]]:
+    """Yield every set of other features of at most this size, smallest first."""
+    others = [index for index in used if index != feature]
+    for size in range(largest + 1):
+        yield from combinations(others, size)

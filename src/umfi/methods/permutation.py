@@ -1,0 +1,178 @@
+"""Permutation importance of a forest (Breiman 2001).
+
+How much worse a tree predicts its out-of-bag rows when one feature's values are shuffled among
+them. How they are shuffled is left open, for the conditional variant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.errors import InputError
+from umfi.forest import (
+    Growth,
+    RankTable,
+    RecordedTree,
+    Response,
+    drop_rows,
+    grow_recorded_tree,
+    rank_columns,
+)
+from umfi.methods.problem import Problem, ScorePair, with_common_parameters
+from umfi.power import ForestPower, forest_response
+from umfi.result import ImportanceResult
+from umfi.target import Target
+from umfi.tasks import TaskName, kernel_seed
+
+__all__ = ["Shuffle", "permutation", "permutation_result", "used_features"]
+
+# Trees of a task: enough work to outweigh its start, few enough to keep all workers busy.
+TREES_PER_TASK = 10
+
+# From the tree's cuts, the table and its out-of-bag rows to a shuffler: feature -> donor rows.
+Shuffle = Callable[[int, np.random.Generator], NDArray[np.int32]]
+MakeShuffle = Callable[[RecordedTree, int, RankTable, NDArray[np.int32]], Shuffle]
+
+
+@with_common_parameters
+def permutation(
+    X: Any,
+    y: Any,
+    *,
+    task: str = "auto",
+    power: Any = "forest",
+    kinds: Mapping[str, str] | None = None,
+    repeats: int = 1,
+    subsample: int | float | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    executor: str | None = None,
+    progress: bool | None = None,
+) -> ImportanceResult:
+    """Return how much worse the trees predict when one feature is shuffled.
+
+    The mean over the trees of the decrease in out-of-bag accuracy (classification) or of the
+    increase in out-of-bag mean squared error, in squared units of the response (regression).
+    Scores are accuracy and negative mean squared error, means over the trees.
+
+    Parameters
+    ----------
+    X : frame or array, shape (n_rows, n_features)
+    y : series or array, shape (n_rows,)
+    {common_parameters}
+
+    Notes
+    -----
+    ``power`` must be a forest: ``"forest"``, ``"extra-trees"`` or a ``ForestPower``.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
+    >>> umfi.permutation(X, y, random_state=0).table["feature"][0]
+    'x2'
+    """
+    problem = Problem.check(
+        "permutation",
+        X,
+        y,
+        task=task,
+        power=power,
+        kinds=kinds,
+        repeats=repeats,
+        subsample=subsample,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        executor=executor,
+        progress=progress,
+    )
+    return permutation_result(problem, _shuffle_all)
+
+
+def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> ImportanceResult:
+    """Return the mean over the trees of what shuffling each feature costs."""
+    forest = problem.power
+    if not isinstance(forest, ForestPower):
+        raise InputError(
+            f"{problem.settings['method']} needs a forest: pass power='forest', 'extra-trees' or "
+            "umfi.ForestPower(...)."
+        )
+
+    def work(name: TaskName) -> NDArray[np.float64]:
+        """Return summed scores over a block of trees: unshuffled, then each feature shuffled."""
+        repeat, first_tree = int(name[0]), int(name[1])
+        columns, target = problem.rows_of(repeat)
+        last_tree = min(first_tree + TREES_PER_TASK, forest.n_trees)
+        table, response = rank_columns(columns.values), forest_response(target)
+        growth = forest.growth(columns.n_columns, target)
+        seed = kernel_seed(problem.streams.seed("forest", repeat))
+        sums = np.zeros(1 + columns.n_columns)
+        for tree in range(first_tree, last_tree):
+            rng = problem.streams.generator("shuffle", repeat, tree)
+            sums += _tree_scores(table, response, growth, seed, tree, target, make_shuffle, rng)
+        return sums
+
+    blocks = range(0, forest.n_trees, TREES_PER_TASK)
+    repeats = range(problem.repeats)
+    answers = problem.run(work, [(repeat, block) for repeat in repeats for block in blocks])
+    means = {
+        repeat: np.sum([answers[repeat, block] for block in blocks], axis=0) / forest.n_trees
+        for repeat in repeats
+    }
+    return problem.result(
+        (
+            feature,
+            repeat,
+            ScorePair.difference(float(means[repeat][0]), float(means[repeat][1 + feature])),
+        )
+        for repeat in repeats
+        for feature in range(problem.columns.n_columns)
+    )
+
+
+def _tree_scores(
+    table: RankTable,
+    response: Response,
+    growth: Growth,
+    seed: np.uint64,
+    tree: int,
+    target: Target,
+    make_shuffle: MakeShuffle,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return the tree's out-of-bag score plain and with each feature shuffled, shape (1 + p,)."""
+    recorded, n_nodes, rows, predictions = grow_recorded_tree(table, response, growth, seed, tree)
+    truth = target.values[rows]
+
+    def score(standardised: NDArray[np.float64]) -> float:
+        if target.task == "classification":
+            return float(np.mean(standardised == truth))
+        scale = target.values.std() or 1.0
+        return -float(np.mean((standardised * scale + target.values.mean() - truth) ** 2))
+
+    scores = np.full(1 + table.positions.shape[0], score(predictions))
+    shuffle = make_shuffle(recorded, n_nodes, table, rows)
+    # A feature the tree does not use cannot change its predictions.
+    for feature in used_features(recorded, n_nodes):
+        donors = shuffle(feature, rng)
+        scores[1 + feature] = score(drop_rows(recorded, table, rows, feature, donors))
+    return scores
+
+
+def used_features(tree: RecordedTree, n_nodes: int) -> list[int]:
+    """Return the features that the tree is cut on, in ascending order."""
+    features = np.unique(tree.feature[:n_nodes])
+    return [int(feature) for feature in features if feature >= 0]
+
+
+def _shuffle_all(
+    tree: RecordedTree, n_nodes: int, table: RankTable, rows: NDArray[np.int32]
+) -> Shuffle:
+    def shuffle(feature: int, rng: np.random.Generator) -> NDArray[np.int32]:
+        return rng.permutation(rows)
+
+    return shuffle

@@ -1,0 +1,290 @@
+"""What all methods share: checked arguments, the rows of each repeat, and the result."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from umfi.columns import MIN_ROWS, Columns, read_columns
+from umfi.contracts import PredictivePower
+from umfi.errors import InputError, listed
+from umfi.power import find_power
+from umfi.result import SCORE_COLUMNS, ImportanceResult
+from umfi.target import Target, read_target
+from umfi.tasks import Streams, TaskName, check_workers, run_tasks
+
+__all__ = ["COMMON_PARAMETERS", "Problem", "ScorePair", "with_common_parameters"]
+
+Answer = TypeVar("Answer")
+Method = TypeVar("Method", bound=Callable[..., ImportanceResult])
+
+COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
+        Floats are regression; text, booleans and categories are classification; whole numbers
+        are classification up to 20 distinct values, with a note in the settings.
+    power : {"forest", "extra-trees"}, ForestPower, scikit-learn estimator or callable
+        What measures predictive power. Estimators are cross-validated; a callable is
+        ``f(columns, y, rng) -> float``.
+    kinds : dict, optional
+        Column name to ``"continuous"`` or ``"boolean"``, where it is not as found.
+    repeats : int
+        How often everything is run, each time with fresh seeds and a fresh subsample.
+    subsample : int or float, optional
+        Rows drawn without replacement for each repeat: a number, or a share between 0 and 1.
+    random_state : None, int, Generator or SeedSequence
+        The same seed gives the same numbers whatever the number of workers.
+    n_jobs : int, optional
+        Number of workers; all cores by default.
+    executor : {"threads", "serial"}, optional
+        Threads by default.
+    progress : bool, optional
+        False hides the progress bar, which is only ever shown in a terminal.
+
+    Returns
+    -------
+    ImportanceResult"""
+
+
+def with_common_parameters(method: Method) -> Method:
+    """Write the parameters that all methods share into the method's docstring."""
+    method.__doc__ = (method.__doc__ or "").replace("{common_parameters}", COMMON_PARAMETERS)
+    return method
+
+
+@dataclass(frozen=True)
+class ScorePair:
+    """The two scores of an importance, and the importance: their difference."""
+
+    score_with: float
+    score_without: float
+    importance: float
+
+    @classmethod
+    def difference(cls, score_with: float, score_without: float) -> ScorePair:
+        """Return the pair with the plain difference as its importance."""
+        return cls(score_with, score_without, score_with - score_without)
+
+    @classmethod
+    def no_difference(cls, score: float) -> ScorePair:
+        """Return the pair of a feature that can have no importance."""
+        return cls(score, score, 0.0)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A checked question: which of these columns are related to this response.
+
+    Attributes
+    ----------
+    columns, target : the data of all rows
+    power : what measures predictive power
+    streams : random streams by name
+    repeats : int
+    n_sampled_rows : rows of each repeat, None for all
+    n_jobs, executor, progress : how tasks run
+    settings : arguments and facts for the result
+    """
+
+    columns: Columns
+    target: Target
+    power: PredictivePower
+    streams: Streams
+    repeats: int
+    n_sampled_rows: int | None
+    n_jobs: int | None
+    executor: str | None
+    progress: bool | None
+    settings: dict[str, Any]
+
+    @classmethod
+    def check(
+        cls,
+        method: str,
+        X: Any,
+        y: Any,
+        *,
+        task: str,
+        power: Any,
+        kinds: Mapping[str, str] | None,
+        repeats: int,
+        subsample: int | float | None,
+        random_state: Any,
+        n_jobs: int | None,
+        executor: str | None,
+        progress: bool | None,
+        **own_arguments: Any,
+    ) -> Problem:
+        """Return the problem, or raise before anything long starts."""
+        columns = read_columns(X, kinds=kinds)
+        target = read_target(y, task=task, X=X)
+        chosen = find_power(power, target.task)
+        check_workers(n_jobs, executor)
+        if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
+            raise InputError(f"repeats={repeats!r} is not valid: pass a whole number from 1 up.")
+        n_sampled_rows = _count_sampled_rows(subsample, columns.n_rows)
+        streams = Streams.from_random_state(random_state)
+        arguments = {
+            **own_arguments,
+            "task": task,
+            "power": power,
+            "kinds": dict(kinds) if kinds else None,
+            "repeats": int(repeats),
+            "subsample": subsample,
+            "random_state": streams.entropy,
+        }
+        settings = {
+            "method": method,
+            **{name: _plain(value) for name, value in arguments.items()},
+            "task": target.task,
+            "target": target.name,
+            "classes": list(target.classes),
+            "n_rows": columns.n_rows,
+            "n_features": columns.n_columns,
+            "notes": _notes(columns, target),
+            "versions": _versions(),
+        }
+        return cls(
+            columns=columns,
+            target=target,
+            power=chosen,
+            streams=streams,
+            repeats=int(repeats),
+            n_sampled_rows=n_sampled_rows,
+            n_jobs=n_jobs,
+            executor=executor,
+            progress=progress,
+            settings=settings,
+        )
+
+    def rows_of(self, repeat: int) -> tuple[Columns, Target]:
+        """Return the columns and response of one repeat; the same rows for every feature."""
+        if self.n_sampled_rows is None:
+            return self.columns, self.target
+        rng = self.streams.generator("rows", repeat)
+        rows = np.sort(rng.choice(self.columns.n_rows, self.n_sampled_rows, replace=False))
+        return self.columns.take_rows(rows), self.target.take_rows(rows)
+
+    def run(
+        self, work: Callable[[TaskName], Answer], names: Iterable[TaskName]
+    ) -> dict[TaskName, Answer]:
+        """Return the answers of the named tasks."""
+        return run_tasks(
+            work,
+            list(names),
+            n_jobs=self.n_jobs,
+            executor=self.executor,
+            progress=self.progress,
+            title=str(self.settings["method"]),
+        )
+
+    def run_features(
+        self,
+        work: Callable[[Columns, Target, int, int], ScorePair],
+        *,
+        representatives: Sequence[int] | None = None,
+    ) -> ImportanceResult:
+        """Return the result of scoring each feature in each repeat.
+
+        Parameters
+        ----------
+        work : callable
+            From the columns and response of a repeat, a feature's index and the repeat to scores.
+        representatives : sequence of int, optional
+            For each column the index of the column whose scores it gets.
+        """
+        sources = list(
+            range(self.columns.n_columns) if representatives is None else representatives
+        )
+        repeats = range(self.repeats)
+        data = {repeat: self.rows_of(repeat) for repeat in repeats} if self.repeats == 1 else {}
+
+        def work_on(name: TaskName) -> ScorePair:
+            index, repeat = int(name[0]), int(name[1])
+            columns, target = data[repeat] if repeat in data else self.rows_of(repeat)
+            return work(columns, target, index, repeat)
+
+        names = [(source, repeat) for repeat in repeats for source in sorted(set(sources))]
+        answers = self.run(work_on, names)
+        return self.result(
+            (feature, repeat, answers[source, repeat])
+            for repeat in repeats
+            for feature, source in enumerate(sources)
+        )
+
+    def result(
+        self,
+        pairs: Iterable[tuple[int, int, ScorePair]],
+        *,
+        extra: Mapping[str, Sequence[Any]] | None = None,
+    ) -> ImportanceResult:
+        """Return the result from (feature index, repeat, scores), and extra columns of scores."""
+        rows = [
+            (
+                self.columns.names[feature],
+                repeat,
+                pair.score_with,
+                pair.score_without,
+                pair.importance,
+            )
+            for feature, repeat, pair in pairs
+        ]
+        scores = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+        for name, values in (extra or {}).items():
+            scores[name] = values
+        return ImportanceResult(scores=scores, settings=self.settings)
+
+
+def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | None:
+    if subsample is None:
+        return None
+    is_number = isinstance(subsample, int | float | np.integer | np.floating)
+    if isinstance(subsample, bool) or not is_number or not subsample > 0:
+        raise InputError(
+            f"subsample={subsample!r} is not valid: pass a number of rows or a share between 0 "
+            "and 1."
+        )
+    is_share = isinstance(subsample, float | np.floating) and subsample <= 1.0
+    n_sampled = round(subsample * n_rows) if is_share else subsample
+    if n_sampled != int(n_sampled):
+        raise InputError(f"subsample={subsample!r} is not a whole number of rows.")
+    if n_sampled > n_rows:
+        raise InputError(f"subsample={subsample!r} is more than the {n_rows} rows of X.")
+    if n_sampled < MIN_ROWS:
+        raise InputError(
+            f"subsample={subsample!r} leaves {int(n_sampled)} rows: at least {MIN_ROWS} are needed."
+        )
+    return int(n_sampled)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON can hold; objects are shown as the code that makes them."""
+    if value is None or isinstance(value, str | bool | int | float | list | dict):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    return repr(value)
+
+
+def _notes(columns: Columns, target: Target) -> list[str]:
+    notes = list(target.notes)
+    constant = [
+        name for name, flag in zip(columns.names, columns.is_constant(), strict=True) if flag
+    ]
+    if constant:
+        plural = len(constant) > 1
+        notes.append(
+            f"{'Columns' if plural else 'Column'} {listed(constant)} {'are' if plural else 'is'} "
+            "constant and can have no importance."
+        )
+    return notes
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    packages = ("umfi", "numpy", "scipy", "numba", "pandas", "scikit-learn")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -1,0 +1,80 @@
+"""Removers: turn all other columns into S, which tells nothing about the protected one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from umfi.columns import frame_like, read_columns
+from umfi.contracts import DependenceRemover, check_protocol
+from umfi.errors import InputError, unknown_name
+from umfi.removal.linear import LinearRemover
+from umfi.removal.transport import TransportRemover
+from umfi.tasks import Streams
+
+__all__ = ["LinearRemover", "TransportRemover", "find_remover", "remove_dependence"]
+
+REMOVERS: dict[str, type[DependenceRemover]] = {
+    "linear": LinearRemover,
+    "transport": TransportRemover,
+}
+
+
+def find_remover(remover: str | DependenceRemover) -> DependenceRemover:
+    """Return the remover of this name, or the object itself if it is one."""
+    if isinstance(remover, str):
+        if remover not in REMOVERS:
+            raise unknown_name("remover", remover, REMOVERS)
+        return REMOVERS[remover]()
+    if isinstance(remover, type) or not isinstance(remover, DependenceRemover):
+        raise InputError(
+            f"remover={remover!r} is not a remover: pass one of {', '.join(map(repr, REMOVERS))} "
+            "or an object such as umfi.TransportRemover(rows_per_bin=30)."
+        )
+    return remover
+
+
+def remove_dependence(
+    X: Any,
+    feature: str | int,
+    *,
+    remover: str | DependenceRemover = "transport",
+    protocol: str = "matched",
+    kinds: Mapping[str, str] | None = None,
+    random_state: Any = None,
+) -> Any:
+    """Return S, all other columns without their information about one feature.
+
+    Parameters
+    ----------
+    X : frame or array, shape (n_rows, n_features)
+    feature : str or int
+        The protected feature, by name or position.
+    remover : {"linear", "transport"} or object
+    protocol : {"matched", "paper"}
+        ``"paper"`` repeats the authors' package to the last digit.
+    kinds : dict, optional
+        Column name to ``"continuous"`` or ``"boolean"``, where it is not as found.
+    random_state : None, int or Generator
+        For the random ranks of boolean columns; nothing else is random.
+
+    Returns
+    -------
+    frame or array of the same type as X, shape (n_rows, n_features - 1)
+        With X's names and row index.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+    >>> umfi.remove_dependence(X, "x1", remover="linear").round(2).head(2)
+         x2    x3    x4
+    0 -1.04  0.07 -0.34
+    1 -1.69 -0.04  0.02
+    """
+    checked_protocol = check_protocol(protocol)
+    chosen = find_remover(remover)
+    columns = read_columns(X, kinds=kinds)
+    rng = Streams.from_random_state(random_state).generator("remove_dependence")
+    index = columns.index(feature)
+    return frame_like(X, chosen.remove(columns, index, protocol=checked_protocol, rng=rng))

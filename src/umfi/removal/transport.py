@@ -1,0 +1,158 @@
+"""Pairwise optimal transport: each other column gives way to its conditional rank (E.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from umfi.columns import Columns, Kind
+from umfi.contracts import ProtocolName
+from umfi.errors import InputError
+from umfi.removal.linear import regression_residuals
+
+__all__ = ["TransportRemover"]
+
+# The authors' choice (section F).
+DEFAULT_ROWS_PER_BIN = 150
+MIN_ROWS_PER_BIN = 5
+
+
+def _paper_bins(protected: NDArray[np.float64], rows_per_bin: int) -> list[NDArray[np.intp]]:
+    """Return the rows of each bin between quantiles; bins share the rows on their common edge."""
+    n_edges = int(np.ceil(len(protected) / rows_per_bin))
+    if n_edges < 2:
+        return [np.arange(len(protected))]
+    edges = np.quantile(protected, np.linspace(0.0, 1.0, n_edges))
+    return [
+        np.flatnonzero((protected >= low) & (protected <= high)) for low, high in pairwise(edges)
+    ]
+
+
+def _equal_count_bins(protected: NDArray[np.float64], rows_per_bin: int) -> list[NDArray[np.intp]]:
+    """Return the rows of each of about equally full bins; equal values share a bin."""
+    n_rows = len(protected)
+    n_bins = max(1, round(n_rows / rows_per_bin))
+    _, value_of_row, counts = np.unique(protected, return_inverse=True, return_counts=True)
+    # A value belongs to the bin in which the middle of its rows falls.
+    middles = np.cumsum(counts) - counts / 2.0
+    bin_of_row = np.floor(middles * n_bins / n_rows).astype(np.intp)[value_of_row]
+    return _rows_by_label(bin_of_row)
+
+
+def _value_bins(protected: NDArray[np.float64]) -> list[NDArray[np.intp]]:
+    """Return the rows of each distinct value."""
+    return _rows_by_label(np.unique(protected, return_inverse=True)[1])
+
+
+def _rows_by_label(labels: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    order = np.argsort(labels, kind="stable")
+    starts = np.flatnonzero(np.diff(labels[order])) + 1
+    return list(np.split(order, starts))
+
+
+@dataclass(frozen=True)
+class TransportRemover:
+    """Replaces each value by the rank of its residual among rows with a similar protected value.
+
+    The protected column is cut into bins. Inside a bin every other column is regressed on the
+    protected one and transported to the uniform distribution, so that its distribution is the
+    same in all bins (Johndrow and Lum 2019; algorithms 2 and 3 of the paper).
+
+    Parameters
+    ----------
+    rows_per_bin : int
+        About how many rows a bin holds. Smaller bins remove more and keep less.
+
+    Notes
+    -----
+    A boolean protected column has one bin for each of its two values. A boolean column that is
+    transported has no order inside its values: its rows are ranked at random there, because equal
+    ranks would differ from bin to bin and so give the bin away.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
+    >>> S = umfi.remove_dependence(X, "x1", remover=umfi.TransportRemover(rows_per_bin=30))
+    >>> float(S["x3"].mean())
+    0.5
+    """
+
+    rows_per_bin: int = DEFAULT_ROWS_PER_BIN
+
+    def __post_init__(self) -> None:
+        """Refuse bins too small to regress in."""
+        is_whole = isinstance(self.rows_per_bin, int | np.integer)
+        if not is_whole or self.rows_per_bin < MIN_ROWS_PER_BIN:
+            raise InputError(
+                f"rows_per_bin={self.rows_per_bin!r} is too small: pass a whole number from "
+                f"{MIN_ROWS_PER_BIN} up."
+            )
+
+    def remove(
+        self,
+        columns: Columns,
+        feature_index: int,
+        *,
+        protocol: ProtocolName,
+        rng: np.random.Generator,
+    ) -> Columns:
+        """Return S: conditional ranks between 0 and 1."""
+        protected = columns.values[:, feature_index]
+        others = columns.without(feature_index)
+        if protocol == "paper":
+            transported = self._paper_ranks(others.values, protected)
+        else:
+            is_boolean = columns.kinds[feature_index] is Kind.BOOLEAN
+            bins = (
+                _value_bins(protected)
+                if is_boolean
+                else _equal_count_bins(protected, self.rows_per_bin)
+            )
+            transported = _conditional_ranks(others, protected, bins, rng)
+        return replace(
+            others,
+            values=np.asfortranarray(transported),
+            kinds=(Kind.CONTINUOUS,) * others.n_columns,
+        )
+
+    def _paper_ranks(
+        self, values: NDArray[np.float64], protected: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return average ranks divided by the bin's size; later bins overwrite shared edges."""
+        transported = values.copy()
+        for rows in _paper_bins(protected, self.rows_per_bin):
+            residuals, _ = regression_residuals(values[rows], protected[rows])
+            transported[rows] = stats.rankdata(residuals, axis=0) / len(rows)
+        return transported
+
+
+def _conditional_ranks(
+    others: Columns,
+    protected: NDArray[np.float64],
+    bins: list[NDArray[np.intp]],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_rows, n_columns)."""
+    is_boolean = np.array([kind is Kind.BOOLEAN for kind in others.kinds], dtype=bool)
+    tie_breaks = rng.random((others.n_rows, int(is_boolean.sum())))
+    transported = np.empty_like(others.values)
+    for rows in bins:
+        ranks = np.empty((len(rows), others.n_columns))
+        inside = others.values[rows]
+        residuals, _ = regression_residuals(inside[:, ~is_boolean], protected[rows])
+        ranks[:, ~is_boolean] = stats.rankdata(residuals, axis=0)
+        order = np.lexsort((tie_breaks[rows], inside[:, is_boolean]), axis=0)
+        np.put_along_axis(
+            random_ranks := np.empty(order.shape),
+            order,
+            np.arange(1.0, len(rows) + 1.0)[:, np.newaxis],
+            axis=0,
+        )
+        ranks[:, is_boolean] = random_ranks
+        transported[rows] = (ranks - 0.5) / len(rows)
+    return transported

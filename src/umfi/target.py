@@ -1,0 +1,223 @@
+"""The border: a response becomes a checked target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from umfi.errors import InputError, listed, unknown_name
+
+__all__ = ["Target", "Task", "read_target"]
+
+Task = Literal["regression", "classification"]
+TASKS: tuple[str, ...] = ("auto", "regression", "classification")
+
+# Whole numbers with at most this many distinct values are taken as class labels.
+MAX_INTEGER_CLASSES = 20
+
+
+@dataclass(frozen=True)
+class Target:
+    """A checked response.
+
+    Attributes
+    ----------
+    task : {"regression", "classification"}
+    values : ndarray of float64, shape (n_rows,)
+        The response itself, or the code of each row's class.
+    classes : tuple of str
+        The class labels in the order of their codes; empty for regression.
+    name : str
+        The name the response came with, "y" if it had none.
+    notes : tuple of str
+        What a reader should know about how the response was understood.
+    """
+
+    task: Task
+    values: NDArray[np.float64]
+    classes: tuple[str, ...] = ()
+    name: str = "y"
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """Return the class codes, shape (n_rows,)."""
+        return self.values.astype(np.int64)
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return int(self.values.shape[0])
+
+    def chance_level(self) -> float:
+        """Return the power of knowing nothing: R² 0, or the rate of the commonest class."""
+        if self.task == "regression":
+            return 0.0
+        return float(np.bincount(self.labels).max() / self.n_rows)
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Target:
+        """Return these rows of the response."""
+        return replace(self, values=self.values[rows])
+
+
+def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
+    """Return the checked response.
+
+    Floats are regression; text, booleans and categories are classification; whole numbers are
+    classification up to 20 distinct values, with a note that says so.
+
+    Parameters
+    ----------
+    y : series, array or sequence, shape (n_rows,)
+    task : {"auto", "regression", "classification"}
+    X : the table the response belongs to, optional
+        Refused when the lengths differ or when ``y`` is one of its columns.
+
+    Examples
+    --------
+    >>> read_target([0, 1] * 10).task
+    'classification'
+    >>> read_target([0, 1] * 10, task="regression").task
+    'regression'
+    """
+    if task not in TASKS:
+        raise unknown_name("task", task, TASKS)
+    series = _target_series(y)
+    name = str(series.name) if series.name not in (None, "") else "y"
+    if X is not None:
+        _refuse_mismatch(X, y, series, name)
+    if series.null_count() > 0 or (series.dtype.is_float() and series.is_nan().any()):
+        raise InputError(f"The response {name!r} holds missing values: drop these rows.")
+    found, notes = _find_task(series, task)
+    if found == "classification":
+        return _class_target(series, name, notes)
+    return _number_target(series, name, notes)
+
+
+def _target_series(y: Any) -> nw.Series[Any]:
+    if isinstance(y, list | tuple):
+        y = np.asarray(y)
+    if isinstance(y, np.ndarray):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim != 1:
+            raise InputError(f"y has {y.ndim} dimensions: pass one value a row.")
+        if y.dtype.kind == "c":
+            raise InputError("y holds complex numbers: pass real numbers or class labels.")
+        return nw.from_native(pd.Series(y), series_only=True)
+    try:
+        native = nw.from_native(y, allow_series=True, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"y is a {type(y).__name__}: pass a series, a one-dimensional array or a list."
+        ) from None
+    if isinstance(native, nw.DataFrame):
+        if len(native.columns) != 1:
+            raise InputError(f"y has {len(native.columns)} columns: pass one value a row.")
+        return native.get_column(native.columns[0])
+    return native
+
+
+def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
+    n_rows = np.shape(X)[0] if isinstance(X, list | tuple) else X.shape[0]
+    if len(series) != n_rows:
+        raise InputError(
+            f"X has {n_rows} rows and y has {len(series)}: pass one response for each row."
+        )
+    if _is_column_of(X, y, series, name):
+        raise InputError(f"The response {name!r} is itself a column of X: drop that column from X.")
+
+
+def _is_column_of(X: Any, y: Any, series: nw.Series[Any], name: str) -> bool:
+    """Return whether y is a column of X: the same memory, or the same name and values.
+
+    Equal values alone are no proof: a feature may well determine the response.
+    """
+    if isinstance(X, np.ndarray):
+        return isinstance(y, np.ndarray) and np.shares_memory(X, y)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return False
+    response = series.to_numpy()
+    for column_name in frame.columns:
+        column = frame.get_column(column_name)
+        if column.dtype != series.dtype:
+            continue
+        values = column.to_numpy()
+        is_same_object = values.dtype != object and np.shares_memory(values, response)
+        if is_same_object or (str(column_name) == name and bool(np.all(values == response))):
+            return True
+    return False
+
+
+def _find_task(series: nw.Series[Any], task: str) -> tuple[Task, tuple[str, ...]]:
+    dtype = series.dtype
+    if dtype.is_temporal():
+        raise InputError("The response holds dates or times: turn it into a number first.")
+    holds_labels = dtype == nw.Boolean or not dtype.is_numeric()
+    if task == "regression" and holds_labels:
+        raise InputError(
+            "task='regression' needs a numeric response: leave task='auto' for class labels."
+        )
+    if task == "regression":
+        return "regression", ()
+    if task == "classification" or holds_labels:
+        return "classification", ()
+    n_distinct = series.n_unique()
+    if dtype.is_integer() and n_distinct <= MAX_INTEGER_CLASSES:
+        note = (
+            f"The response holds whole numbers with {n_distinct} distinct values and is taken as "
+            "class labels; pass task='regression' if they are quantities."
+        )
+        return "classification", (note,)
+    if n_distinct <= 2:
+        note = (
+            f"The response holds real numbers with {n_distinct} distinct values and is taken as "
+            "a quantity; pass task='classification' if they are class labels."
+        )
+        return "regression", (note,)
+    return "regression", ()
+
+
+def _number_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> Target:
+    values = np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InputError(f"The response {name!r} holds infinite values: drop these rows.")
+    if np.all(values == values[0]):
+        raise InputError(f"The response {name!r} is constant: there is nothing to explain.")
+    return Target(task="regression", values=values, name=name, notes=notes)
+
+
+def _class_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> Target:
+    rows = series.to_list()
+    try:
+        classes = sorted(set(rows))
+    except TypeError:  # Labels of several types have no order of their own.
+        classes = sorted(set(rows), key=str)
+    code_of = {label: code for code, label in enumerate(classes)}
+    labels = np.array([code_of[label] for label in rows], dtype=np.float64)
+    if len(classes) < 2:
+        raise InputError(
+            f"The response {name!r} has one class only, {str(classes[0])!r}: there is nothing to "
+            "explain."
+        )
+    counts = np.bincount(labels.astype(np.int64))
+    lonely = [label for label, count in zip(classes, counts, strict=True) if count == 1]
+    if lonely:
+        raise InputError(
+            f"{'Classes' if len(lonely) > 1 else 'Class'} {listed(lonely)} of the response "
+            f"{name!r} {'have' if len(lonely) > 1 else 'has'} a single row: merge or drop it, or "
+            "pass task='regression' if the response is a quantity."
+        )
+    return Target(
+        task="classification",
+        values=labels,
+        classes=tuple(str(label) for label in classes),
+        name=name,
+        notes=notes,
+    )

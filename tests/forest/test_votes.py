@@ -1,0 +1,127 @@
+"""The forest equals its naive twin to the bit on the same draws."""
+
+import numpy as np
+import pytest
+
+from tests.naive import forest as naive
+from umfi.forest import Growth, Response, majority_classes, out_of_bag_totals, rank_columns
+
+SEED = 20230425
+
+
+def make_columns(kind, n_rows, n_columns):
+    rng = np.random.default_rng([n_rows, n_columns])
+    values = rng.normal(size=(n_rows, n_columns))
+    if kind == "ties":
+        values = np.round(values)
+    elif kind == "boolean":
+        values = (values > 0.5).astype(float)
+    elif kind == "mixed":
+        values[:, 0] = 7.0
+        values[:, 1] = values[:, 2]
+        values[:, 3] = np.round(values[:, 3], 1)
+    return values
+
+
+def make_response(values, n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    signal = values[:, 0] + values[:, -1] ** 2 + rng.normal(size=len(values))
+    if n_classes == 0:
+        return signal - signal.mean(), None
+    edges = np.quantile(signal, np.arange(1, n_classes) / n_classes)
+    return np.zeros(len(values)), np.digitize(signal, edges)
+
+
+@pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
+@pytest.mark.parametrize("n_classes", [0, 2, 5])
+@pytest.mark.parametrize("kind", ["continuous", "ties", "boolean", "mixed"])
+@pytest.mark.parametrize("mtry", [1, 2, 5])
+def test_totals_equal_the_twin_to_the_bit(kind, n_classes, is_random, mtry):
+    values = make_columns(kind, n_rows=70, n_columns=5)
+    response, labels = make_response(values, n_classes)
+    min_node_rows = 5 if n_classes == 0 else 1
+
+    totals, n_votes = out_of_bag_totals(
+        rank_columns(values),
+        Response(
+            response,
+            np.zeros(70, np.int32) if labels is None else labels.astype(np.int32),
+            n_classes,
+        ),
+        Growth(mtry, min_node_rows, is_random),
+        4,
+        np.uint64(SEED),
+    )
+
+    expected, expected_votes = naive.forest_totals(
+        values.T.tolist(),
+        response.tolist(),
+        None if labels is None else labels.tolist(),
+        n_classes,
+        mtry,
+        min_node_rows,
+        is_random,
+        4,
+        SEED,
+    )
+    assert n_votes.tolist() == expected_votes
+    assert totals.tolist() == expected
+
+
+@pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
+def test_totals_equal_the_twin_on_a_table_too_long_for_the_bitmap(is_random):
+    values = make_columns("ties", n_rows=3000, n_columns=2)
+    values[:, 0] = np.random.default_rng(1).normal(size=3000)
+    response, _ = make_response(values, 0)
+
+    totals, n_votes = out_of_bag_totals(
+        rank_columns(values),
+        Response(response, np.zeros(3000, np.int32), 0),
+        Growth(1, 20, is_random),
+        1,
+        np.uint64(SEED),
+    )
+
+    expected, expected_votes = naive.forest_totals(
+        values.T.tolist(), response.tolist(), None, 0, 1, 20, is_random, 1, SEED
+    )
+    assert n_votes.tolist() == expected_votes
+    assert totals.tolist() == expected
+
+
+def test_neighbouring_floats_are_cut_between():
+    low = 1.0
+    high = np.nextafter(low, 2.0)
+    values = np.where(np.arange(40) % 2 == 0, low, high)[:, np.newaxis]
+    response = np.where(values[:, 0] == low, -1.0, 1.0)
+    for is_random in (False, True):
+        totals, n_votes = out_of_bag_totals(
+            rank_columns(values),
+            Response(response, np.zeros(40, np.int32), 0),
+            Growth(1, 1, is_random),
+            40,
+            np.uint64(1),
+        )
+        np.testing.assert_array_equal(totals[:, 0] / n_votes, response)
+
+
+def test_constant_columns_give_one_leaf_that_predicts_the_bootstrap_mean():
+    response = np.arange(30.0) - 14.5
+    totals, n_votes = out_of_bag_totals(
+        rank_columns(np.ones((30, 3))),
+        Response(response, np.zeros(30, np.int32), 0),
+        Growth(3, 5, False),
+        1,
+        np.uint64(3),
+    )
+    assert len(set(totals[n_votes == 1, 0])) == 1
+
+
+def test_majority_equals_the_twin_and_no_class_is_favoured():
+    votes = np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0], [1.0, 1.0, 1.0]] * 200)
+    classes = majority_classes(votes, np.uint64(SEED), 100)
+    assert classes.tolist() == naive.majority(votes.tolist(), SEED, 100)
+    assert set(classes[::3]) == {1}
+    counts = np.bincount(classes[2::3], minlength=3)
+    # 200 draws from three: standard deviation 6.7, so 5 of them are 33.
+    assert (abs(counts - 200 / 3) < 33).all()

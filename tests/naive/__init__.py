@@ -1,0 +1,1 @@
+"""Twins: the same numbers computed in the plainest way, importing nothing from umfi."""

@@ -1,0 +1,186 @@
+"""A random forest in plain Python: lists, recursion, no ranks, no scratch memory."""
+
+from __future__ import annotations
+
+import math
+
+MASK = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix(word):
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & MASK
+    return word ^ (word >> 31)
+
+
+class Stream:
+    def __init__(self, seed, number):
+        self.state = mix((seed + GOLDEN * (number + 1)) & MASK)
+
+    def word(self):
+        self.state = (self.state + GOLDEN) & MASK
+        return mix(self.state)
+
+    def below(self, bound):
+        return ((self.word() >> 32) * bound) >> 32
+
+    def uniform(self):
+        return (self.word() >> 11) * 2.0**-53
+
+
+def draw_among_largest(counts, stream):
+    winners = [index for index, count in enumerate(counts) if count == max(counts)]
+    return winners[0] if len(winners) == 1 else winners[stream.below(len(winners))]
+
+
+class Tree:
+    """Grow on a table given as a list of columns, and predict the out-of-bag rows.
+
+    ``labels`` is None for regression. ``prune`` leaves out branches that no out-of-bag row reaches.
+    """
+
+    def __init__(
+        self,
+        columns,
+        response,
+        labels,
+        n_classes,
+        mtry,
+        min_node_rows,
+        is_random,
+        seed,
+        number,
+        prune=True,
+    ):
+        self.columns, self.response, self.labels = columns, response, labels
+        self.n_classes, self.mtry, self.min_node_rows = n_classes, mtry, min_node_rows
+        self.is_random, self.prune = is_random, prune
+        self.stream = Stream(seed, number)
+        n_rows = len(columns[0])
+        self.weights = [0] * n_rows
+        for _ in range(n_rows):
+            self.weights[self.stream.below(n_rows)] += 1
+        self.features = list(range(len(columns)))
+        in_bag = [row for row in range(n_rows) if self.weights[row] > 0]
+        self.out_of_bag = [row for row in range(n_rows) if self.weights[row] == 0]
+        self.predictions = {}
+        self.root = self.grow(in_bag, self.out_of_bag)
+
+    def grow(self, rows, out_rows):
+        if self.prune and not out_rows:
+            return None
+        cut = None if self.is_leaf(rows) else self.find_cut(rows)
+        if cut is None:
+            value = self.leaf_value(rows)
+            for row in out_rows:
+                self.predictions[row] = value
+            return value
+        feature, threshold = cut
+        column = self.columns[feature]
+        sides = []
+        for goes in (lambda row: column[row] <= threshold, lambda row: column[row] > threshold):
+            sides.append(self.grow([r for r in rows if goes(r)], [r for r in out_rows if goes(r)]))
+        return feature, threshold, *sides
+
+    def is_leaf(self, rows):
+        values = self.response if self.labels is None else self.labels
+        weight = sum(self.weights[row] for row in rows)
+        return weight <= self.min_node_rows or len({values[row] for row in rows}) == 1
+
+    def leaf_value(self, rows):
+        if self.labels is not None:
+            return float(draw_among_largest(self.class_counts(rows), self.stream))
+        total = 0.0
+        for row in rows:
+            total += self.weights[row] * self.response[row]
+        return total / sum(self.weights[row] for row in rows)
+
+    def class_counts(self, rows):
+        counts = [0] * self.n_classes
+        for row in rows:
+            counts[self.labels[row]] += self.weights[row]
+        return counts
+
+    def find_cut(self, rows):
+        best, best_quality = None, -1.0
+        for draw in range(self.mtry):
+            chosen = draw + self.stream.below(len(self.features) - draw)
+            self.features[chosen], self.features[draw] = self.features[draw], self.features[chosen]
+            feature = self.features[draw]
+            for threshold in self.thresholds(feature, rows):
+                quality = self.quality(feature, threshold, rows)
+                if quality > best_quality:
+                    best, best_quality = (feature, threshold), quality
+        return best
+
+    def thresholds(self, feature, rows):
+        values = sorted({self.columns[feature][row] for row in rows})
+        if len(values) == 1:
+            return
+        if self.is_random:
+            share = self.stream.uniform()
+            threshold = (1.0 - share) * values[0] + share * values[-1]
+            yield values[0] if threshold >= values[-1] else threshold
+            return
+        for low, high in zip(values[:-1], values[1:], strict=True):
+            middle = 0.5 * low + 0.5 * high
+            yield low if middle >= high else middle
+
+    def quality(self, feature, threshold, rows):
+        column = self.columns[feature]
+        left = [row for row in rows if column[row] <= threshold]
+        left_weight = sum(self.weights[row] for row in left)
+        right_weight = sum(self.weights[row] for row in rows) - left_weight
+        if self.labels is None:
+            # The sum runs in the order of the column, ties by row, as a scan would meet them.
+            order = left if self.is_random else sorted(left, key=lambda row: (column[row], row))
+            left_sum = total = 0.0
+            for row in order:
+                left_sum += self.weights[row] * self.response[row]
+            for row in rows:
+                total += self.weights[row] * self.response[row]
+            right_sum = total - left_sum
+            return left_sum * left_sum * (1.0 / left_weight) + right_sum * right_sum * (
+                1.0 / right_weight
+            )
+        left_counts, counts = self.class_counts(left), self.class_counts(rows)
+        left_squared = sum(count * count for count in left_counts)
+        right_squared = sum((c - lc) ** 2 for c, lc in zip(counts, left_counts, strict=True))
+        return left_squared * (1.0 / left_weight) + right_squared * (1.0 / right_weight)
+
+    def predict(self, row_values):
+        node = self.root
+        while isinstance(node, tuple):
+            feature, threshold, left, right = node
+            node = left if row_values[feature] <= threshold else right
+        return node
+
+
+def forest_totals(
+    columns, response, labels, n_classes, mtry, min_node_rows, is_random, n_trees, seed
+):
+    """Return the summed predictions or votes and the number of votes of each row."""
+    n_rows = len(columns[0])
+    totals = [[0.0] * max(1, n_classes) for _ in range(n_rows)]
+    n_votes = [0] * n_rows
+    for number in range(n_trees):
+        tree = Tree(
+            columns, response, labels, n_classes, mtry, min_node_rows, is_random, seed, number
+        )
+        for row, prediction in tree.predictions.items():
+            n_votes[row] += 1
+            if labels is None:
+                totals[row][0] += prediction
+            else:
+                totals[row][int(prediction)] += 1.0
+    return totals, n_votes
+
+
+def majority(votes, seed, number):
+    stream = Stream(seed, number)
+    return [draw_among_largest(row, stream) for row in votes]
+
+
+def default_mtry(n_columns):
+    return math.isqrt(n_columns)
