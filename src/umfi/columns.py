@@ -226,10 +226,8 @@ def _numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
 
 
 def _refuse_missing(values: NDArray[np.float64], names: Sequence[str]) -> None:
-    is_missing = np.isnan(values).any(axis=0)
-    is_infinite = np.isinf(values).any(axis=0)
-    for what, is_affected in (("missing", is_missing), ("infinite", is_infinite)):
-        affected = [name for name, flag in zip(names, is_affected, strict=True) if flag]
+    for what, is_affected in (("missing", np.isnan(values)), ("infinite", np.isinf(values))):
+        affected = [names[position] for position in np.flatnonzero(is_affected.any(axis=0))]
         if affected:
             raise InputError(
                 f"X holds {what} values in {listed(affected)}: fill them in, or drop these rows "
@@ -256,7 +254,7 @@ def _find_kinds(
     """Return a kind for each column: two distinct values are boolean unless told otherwise."""
     low, high = values.min(axis=0), values.max(axis=0)
     is_extreme = (values == low) | (values == high)
-    has_two_values = is_extreme.all(axis=0) & (low < high)
+    has_two_values = (is_extreme.all(axis=0) & (low < high)).tolist()
     found = []
     for name, is_boolean in zip(names, has_two_values, strict=True):
         kind = Kind((kinds or {}).get(name, Kind.BOOLEAN if is_boolean else Kind.CONTINUOUS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from itertools import pairwise
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -123,7 +123,7 @@ class Tree:
             threshold = (1.0 - share) * values[0] + share * values[-1]
             yield values[0] if threshold >= values[-1] else threshold
             return
-        for low, high in zip(values[:-1], values[1:], strict=True):
+        for low, high in pairwise(values):
             middle = 0.5 * low + 0.5 * high
             yield low if middle >= high else middle
 
@@ -180,7 +180,3 @@ def forest_totals(
 def majority(votes, seed, number):
     stream = Stream(seed, number)
     return [draw_among_largest(row, stream) for row in votes]
-
-
-def default_mtry(n_columns):
-    return math.isqrt(n_columns)
