@@ -65,11 +65,11 @@ def demo(
 
 def _print_result(result: ImportanceResult) -> None:
     settings = result.settings
-    shown = Table(
-        title=f"{settings['method']} importance for {settings['target']}: {settings['n_rows']} "
-        f"rows, {settings['n_features']} features, {result.n_repeats} repeats",
-        title_justify="left",
+    typer.echo(
+        f"{settings['method']} importance for {settings['target']}: {settings['n_rows']} rows, "
+        f"{settings['n_features']} features, {result.n_repeats} repeats"
     )
+    shown = Table()
     shown.add_column("feature")
     shown.add_column("importance", justify="right")
     shown.add_column("spread", justify="right")

@@ -41,10 +41,14 @@ def score_predictions(predictions: NDArray[np.float64], target: Target) -> float
         raise InputError("No row was ever out of bag: grow more trees.")
     if target.task == "classification":
         return float(np.mean(predictions[is_scored] == target.values[is_scored]))
-    variance = target.values.var(ddof=1)
+    # In units of the largest deviation, whose square cannot under- or overflow.
+    errors = target.standardise(predictions[is_scored]) - target.standardise(
+        target.values[is_scored]
+    )
+    variance = target.standardise(target.values).var(ddof=1)
     if variance == 0.0:  # A subsample may miss all variation.
         return 0.0
-    return float(1.0 - np.mean((predictions - target.values)[is_scored] ** 2) / variance)
+    return float(1.0 - np.mean(errors**2) / variance)
 
 
 @dataclass(frozen=True)
@@ -118,14 +122,10 @@ class ForestPower:
         if target.task == "classification":
             predictions = majority_classes(totals, stream, self.n_trees).astype(np.float64)
         else:
-            means = np.divide(totals[:, 0], n_votes, where=n_votes > 0, out=np.empty(len(n_votes)))
-            predictions = means * _scale(target) + target.values.mean()
+            means = totals[:, 0] / np.maximum(n_votes, 1)
+            predictions = target.unstandardise(means)
         predictions[n_votes == 0] = np.nan
         return score_predictions(predictions, target)
-
-
-def _scale(target: Target) -> float:
-    return float(target.values.std()) or 1.0
 
 
 def forest_response(target: Target) -> Response:
@@ -137,8 +137,7 @@ def forest_response(target: Target) -> Response:
     n_rows = target.n_rows
     if target.task == "classification":
         return Response(np.zeros(n_rows), target.labels.astype(np.int32), len(target.classes))
-    values = (target.values - target.values.mean()) / _scale(target)
-    return Response(values, np.zeros(n_rows, dtype=np.int32), 0)
+    return Response(target.standardise(target.values), np.zeros(n_rows, dtype=np.int32), 0)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,17 @@ class Target:
             return 0.0
         return float(np.bincount(self.labels).max() / self.n_rows)
 
+    def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values as deviations from the mean response, the largest one being 1."""
+        return (values - self.values.mean()) / self._largest_deviation()
+
+    def unstandardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return standardised values in the units of the response."""
+        return values * self._largest_deviation() + self.values.mean()
+
+    def _largest_deviation(self) -> float:
+        return float(np.abs(self.values - self.values.mean()).max()) or 1.0
+
     def take_rows(self, rows: NDArray[np.intp]) -> Target:
         """Return these rows of the response."""
         return replace(self, values=self.values[rows])
@@ -143,7 +154,7 @@ def _is_column_of(X: Any, y: Any, series: nw.Series[Any], name: str) -> bool:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return False
-    response = series.to_numpy()
+    response = y if isinstance(y, np.ndarray) else series.to_numpy()
     for column_name in frame.columns:
         column = frame.get_column(column_name)
         if column.dtype != series.dtype:

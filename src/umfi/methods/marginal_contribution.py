@@ -60,7 +60,7 @@ def marginal_contribution(
     >>> import umfi
     >>> X, y = umfi.datasets.simulate("nonlinear_interactions", n=200, random_state=0)
     >>> result = umfi.marginal_contribution(X, y, max_context=1, random_state=0)
-    >>> result.scores["context"].map(len).max()
+    >>> max(len(context) for context in result.scores["context"])
     1
     """
     is_whole = isinstance(max_context, int | np.integer) and not isinstance(max_context, bool)

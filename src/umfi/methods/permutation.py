@@ -151,8 +151,7 @@ def _tree_scores(
     def score(standardised: NDArray[np.float64]) -> float:
         if target.task == "classification":
             return float(np.mean(standardised == truth))
-        scale = target.values.std() or 1.0
-        return -float(np.mean((standardised * scale + target.values.mean() - truth) ** 2))
+        return -float(np.mean((target.unstandardise(standardised) - truth) ** 2))
 
     scores = np.full(1 + table.positions.shape[0], score(predictions))
     shuffle = make_shuffle(recorded, n_nodes, table, rows)

@@ -69,8 +69,8 @@ def remove_dependence(
     >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
     >>> umfi.remove_dependence(X, "x1", remover="linear").round(2).head(2)
          x2    x3    x4
-    0 -1.04  0.07 -0.34
-    1 -1.69 -0.04  0.02
+    0  1.28 -0.08  0.25
+    1  0.15 -0.18 -0.03
     """
     checked_protocol = check_protocol(protocol)
     chosen = find_remover(remover)

@@ -1,0 +1,60 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import umfi
+
+RNG = np.random.default_rng(0)
+N_ROWS = 200
+
+
+def make_table():
+    a = RNG.normal(size=N_ROWS)
+    return pd.DataFrame(
+        {"a": a, "related": a + RNG.normal(size=N_ROWS), "noise": RNG.normal(size=N_ROWS)}
+    )
+
+
+def test_residuals_equal_scipy_regression():
+    X = make_table()
+    S = umfi.remove_dependence(X, "a", remover="linear")
+    for name in S:
+        fit = stats.linregress(X["a"], X[name])
+        np.testing.assert_allclose(
+            S[name], X[name] - fit.intercept - fit.slope * X["a"], atol=1e-12
+        )
+
+
+def test_paper_protocol_leaves_columns_without_significant_slope_alone():
+    X = make_table()
+    assert stats.linregress(X["a"], X["noise"]).pvalue > 0.01
+    S = umfi.remove_dependence(X, "a", remover="linear", protocol="paper")
+    pd.testing.assert_series_equal(S["noise"], X["noise"])
+    assert abs(S["related"].corr(X["a"])) < 1e-12
+
+
+@pytest.mark.parametrize("protocol", ["matched", "paper"])
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_copies_in_any_unit_become_exactly_zero(unit, offset, protocol):
+    X = make_table()
+    X = X.assign(copy=(X["a"] + offset) * unit, negative=-3.0 * X["a"])
+    S = umfi.remove_dependence(X, "a", remover="linear", protocol=protocol)
+    assert (S["copy"] == 0.0).all()
+    assert (S["negative"] == 0.0).all()
+
+
+def test_a_constant_protected_column_changes_nothing_but_the_centre():
+    X = make_table().assign(constant=0.1)
+    S = umfi.remove_dependence(X, "constant", remover="linear")
+    pd.testing.assert_frame_equal(S, X[list(S)] - X[list(S)].mean())
+    S = umfi.remove_dependence(X, "constant", remover="linear", protocol="paper")
+    pd.testing.assert_frame_equal(S, X[list(S)])
+
+
+def test_a_small_but_real_difference_survives():
+    X = make_table()
+    X["nearly"] = X["a"] + 1e-7 * X["noise"]
+    S = umfi.remove_dependence(X, "a", remover="linear")
+    assert S["nearly"].corr(X["noise"]) > 0.99

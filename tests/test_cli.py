@@ -1,0 +1,28 @@
+import pandas as pd
+from typer.testing import CliRunner
+
+import umfi
+from umfi.cli import app
+
+
+def test_demo_ranks_a_real_table_and_writes_files(tmp_path, monkeypatch):
+    monkeypatch.setattr("umfi.cli.DEMO_REPEATS", 2)
+    folder = tmp_path / "new" / "folder"
+    outcome = CliRunner().invoke(app, ["demo", "--out", str(folder)])
+    assert outcome.exit_code == 0
+    assert "ultra_marginal importance for diagnosis: 569 rows, 30 features" in outcome.output
+    table = pd.read_csv(folder / "importance.csv")
+    assert len(table) == 30
+    assert table["importance"].is_monotonic_decreasing
+    assert (folder / "importance.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_version():
+    outcome = CliRunner().invoke(app, ["--version"])
+    assert outcome.exit_code == 0
+    assert outcome.output.strip() == f"umfi {umfi.__version__}"
+
+
+def test_without_a_command_help_is_shown():
+    outcome = CliRunner().invoke(app, [])
+    assert "demo" in outcome.output

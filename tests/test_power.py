@@ -1,0 +1,184 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import umfi
+from umfi.columns import read_columns
+from umfi.power import score_predictions
+from umfi.target import Target, read_target
+
+
+@pytest.fixture(scope="module")
+def table():
+    return umfi.datasets.simulate("correlation", n=200, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def classes(table):
+    X, y = table
+    return X, np.where(y > y.quantile(0.7), "high", "low")
+
+
+def test_scores_of_given_predictions():
+    target = Target("regression", np.array([0.0, 1.0, 2.0, 3.0]))
+    # Squared errors 0, 1, 1; variance 5/3; the row without prediction is left out.
+    assert score_predictions(np.array([0.0, 2.0, np.nan, 2.0]), target) == pytest.approx(0.6)
+    labels = Target("classification", np.array([0.0, 1.0, 1.0]), classes=("a", "b"))
+    assert score_predictions(np.array([0.0, np.nan, 0.0]), labels) == 0.5
+    with pytest.raises(umfi.InputError, match="grow more trees"):
+        score_predictions(np.full(4, np.nan), target)
+
+
+def test_scores_of_a_constant_response_are_zero():
+    assert score_predictions(np.zeros(20), Target("regression", np.zeros(20))) == 0.0
+
+
+@pytest.mark.parametrize("power", ["forest", "extra-trees"])
+def test_forest_tells_signal_from_noise(power, table, classes):
+    X, y = table
+    assert umfi.predictive_power(X, y, power=power, random_state=0) > 0.7
+    assert umfi.predictive_power(X[["x4"]], y, power=power, random_state=0) < 0.1
+    assert umfi.predictive_power(*classes, power=power, random_state=0) > 0.85
+
+
+def test_scores_below_chance_are_not_floored(table):
+    X, y = table
+    assert umfi.predictive_power(X[["x4"]], y, random_state=0) < 0.0
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e150])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_score_does_not_depend_on_the_units_of_the_response(table, scale, offset):
+    X, y = table
+    power = umfi.ForestPower(n_trees=20)
+    expected = umfi.predictive_power(X, y, power=power, random_state=0)
+    changed = umfi.predictive_power(X, (y + offset) * scale, power=power, random_state=0)
+    # Rounding may turn a near tie between two cuts around, and then the trees below differ: as
+    # much as between two seeds, whose standard deviation is 0.006 here.
+    assert changed == pytest.approx(expected, abs=0.02)
+
+
+def test_score_does_not_depend_on_monotone_changes_of_a_column(table):
+    X, y = table
+    power = umfi.ForestPower(n_trees=20, mtry=4)
+    changed = X.assign(x1=np.exp(X["x1"]))
+    first = umfi.predictive_power(X, y, power=power, random_state=0)
+    # Cuts fall half-way between values, so rows out of the bag may change sides.
+    assert umfi.predictive_power(changed, y, power=power, random_state=0) == pytest.approx(
+        first, abs=0.01
+    )
+
+
+def test_mtry_larger_than_the_table_is_all_columns(table):
+    scores = [
+        umfi.predictive_power(*table, power=umfi.ForestPower(mtry=mtry), random_state=0)
+        for mtry in (4, 99)
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_large_nodes_make_a_coarse_forest(table):
+    fine, coarse = (
+        umfi.predictive_power(*table, power=umfi.ForestPower(min_node_rows=rows), random_state=0)
+        for rows in (5, 150)
+    )
+    assert coarse < fine
+
+
+def test_one_tree_scores_its_out_of_bag_rows(table):
+    assert -1.0 < umfi.predictive_power(*table, power=umfi.ForestPower(n_trees=1)) < 1.0
+
+
+def test_many_classes():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(30), 10).astype(str)
+    X = pd.DataFrame({"a": np.repeat(np.arange(30.0), 10) + rng.normal(0, 0.1, 300)})
+    assert umfi.predictive_power(X, labels, random_state=0) > 0.95
+
+
+def test_no_columns_have_the_chance_level(classes):
+    X, y = classes
+    nothing = read_columns(X).select([])
+    seed = np.random.SeedSequence(0)
+    target = read_target(y)
+    for power in (umfi.ForestPower(), umfi.EstimatorPower(LogisticRegression())):
+        assert power.score(nothing, target, seed) == pytest.approx(0.7)
+
+
+def test_estimators_are_cross_validated(table, classes):
+    X, y = table
+    assert umfi.predictive_power(X, y, power=LinearRegression()) == pytest.approx(1.0)
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression())
+    assert umfi.predictive_power(*classes, power=pipeline) > 0.9
+    # One neighbour knows every row it was fitted on; scored on other rows it does not.
+    forest = RandomForestClassifier(n_estimators=10)
+    noise = umfi.predictive_power(X[["x4"]], classes[1], power=forest, random_state=0)
+    assert noise < 0.75
+
+
+def test_estimators_are_seeded_and_never_fitted_themselves(classes):
+    forest = RandomForestClassifier(n_estimators=5)
+    first, second = (
+        umfi.predictive_power(*classes, power=forest, random_state=3) for _ in range(2)
+    )
+    assert first == second
+    assert not hasattr(forest, "estimators_")
+    assert forest.random_state is None
+
+
+def test_rare_classes_are_dealt_to_different_folds():
+    y = np.array(["common"] * 55 + ["rare"] * 5)
+    folds = umfi.EstimatorPower(LogisticRegression())._deal_folds(
+        read_target(y), np.random.default_rng(0)
+    )
+    assert sorted(folds[55:]) == [0, 1, 2, 3, 4]
+    assert np.bincount(folds).tolist() == [12] * 5
+
+
+def test_estimators_of_the_wrong_kind_are_refused(table, classes):
+    with pytest.raises(umfi.InputError, match="LogisticRegression is not a regressor"):
+        umfi.predictive_power(*table, power=LogisticRegression())
+    with pytest.raises(umfi.InputError, match="LinearRegression is not a classifier"):
+        umfi.predictive_power(*classes, power=umfi.EstimatorPower(LinearRegression()))
+
+
+def largest_correlation(columns, y, rng):
+    if columns.shape[1] == 0:
+        return 0.0
+    return max(abs(np.corrcoef(column, y)[0, 1]) for column in columns.T)
+
+
+def test_callables_are_powers(table):
+    X, y = table
+    score = umfi.predictive_power(X, y, power=largest_correlation)
+    assert score == pytest.approx(X.corrwith(y).abs().max())
+    result = umfi.bivariate(X, y, power=largest_correlation, protocol="paper")
+    expected = X.corrwith(y).abs()
+    np.testing.assert_allclose(result.importances, expected)
+    assert result.settings["power"].startswith("<function largest_correlation")
+
+
+def test_callables_get_read_only_data_and_a_generator(table, classes):
+    def power(columns, y, rng):
+        assert isinstance(rng, np.random.Generator)
+        with pytest.raises(ValueError, match="read-only"):
+            columns[0, 0] = 1.0
+        with pytest.raises(ValueError, match="read-only"):
+            y[0] = 1
+        return rng.random()
+
+    for data in (table, classes):
+        first, second = (umfi.predictive_power(*data, power=power, random_state=1) for _ in "ab")
+        assert first == second
+
+
+def test_callables_must_return_a_finite_number(table):
+    def undefined(columns, y, rng):
+        return float("nan")
+
+    with pytest.raises(umfi.InputError, match="undefined returned nan for 4 columns"):
+        umfi.predictive_power(*table, power=undefined)
