@@ -69,7 +69,7 @@ def test_totals_equal_the_twin_to_the_bit(kind, n_classes, is_random, mtry):
 
 
 @pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
-def test_totals_equal_the_twin_on_a_table_too_long_for_the_bitmap(is_random):
+def test_totals_equal_the_twin_on_a_long_table(is_random):
     values = make_columns("ties", n_rows=3000, n_columns=2)
     values[:, 0] = np.random.default_rng(1).normal(size=3000)
     response, _ = make_response(values, 0)

@@ -48,7 +48,7 @@ class Scratch(NamedTuple):
     in_bag, out_of_bag : rows, arranged so that a node's rows are contiguous, shape (n_rows,)
     moved : rows on their way to the right child, shape (n_rows,)
     node_weights, node_sums, node_labels : of the rows of the node at hand, shape (n_rows,)
-    ordered_local, ordered_position, bitmap, local_at_position, sort_keys : see ``order_node``
+    ordered_local, ordered_position, bitmap, local_at_position : see ``order_node``
     left_counts, node_counts : weight of each class, shape (n_classes,)
     reciprocals : 1 / weight, so that scanning cuts needs no division, shape (n_rows + 1,)
     stack : nodes that wait: bounds in both row arrays and node number, shape (n_rows + 2, 5)
@@ -67,7 +67,6 @@ class Scratch(NamedTuple):
     ordered_position: NDArray[np.int32]
     bitmap: NDArray[np.uint64]
     local_at_position: NDArray[np.int32]
-    sort_keys: NDArray[np.int64]
     left_counts: NDArray[np.int64]
     node_counts: NDArray[np.int64]
     reciprocals: NDArray[np.float64]
@@ -112,7 +111,6 @@ def new_scratch(n_rows: int, n_columns: int, n_classes: int) -> Scratch:
         np.empty(n_rows, dtype=np.int32),
         np.zeros((n_rows + 63) // 64, dtype=np.uint64),
         np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.int64),
         np.empty(n_classes, dtype=np.int64),
         np.empty(n_classes, dtype=np.int64),
         reciprocals,

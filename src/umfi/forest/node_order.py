@@ -10,11 +10,10 @@ from umfi.forest.bits import lowest_bit
 
 __all__ = ["order_node"]
 
-# Up to this many rows insertion sort beats everything else.
-INSERTION_ROWS = 16
-# Reading the bitmap costs n/64 words whatever the node's size; past this many words a row of the
-# node, sorting is cheaper.
-MAX_WORDS_A_ROW = 2
+# Insertion sort costs about 0.3 ns times the square of the node's rows, reading the bitmap 0.6 ns a
+# word however few bits are set, plus a start: see benchmarks/node_order.py.
+INSERTION_START = 100
+INSERTION_WORDS = 2
 
 ONE = np.uint64(1)
 BITS_A_WORD = 64
@@ -64,24 +63,6 @@ def _bitmap_order(
 
 
 @njit(cache=True, nogil=True)
-def _sorted_order(
-    positions: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    ordered_local: NDArray[np.int32],
-    ordered_position: NDArray[np.int32],
-    sort_keys: NDArray[np.int64],
-) -> None:
-    n_rows = rows.shape[0]
-    keys = sort_keys[:n_rows]
-    for local in range(n_rows):
-        keys[local] = (np.int64(positions[rows[local]]) << 32) | local
-    keys.sort()
-    for slot in range(n_rows):
-        ordered_position[slot] = keys[slot] >> 32
-        ordered_local[slot] = keys[slot] & 0xFFFFFFFF
-
-
-@njit(cache=True, nogil=True)
 def order_node(
     positions: NDArray[np.int32],
     rows: NDArray[np.int32],
@@ -89,7 +70,6 @@ def order_node(
     ordered_position: NDArray[np.int32],
     bitmap: NDArray[np.uint64],
     local_at_position: NDArray[np.int32],
-    sort_keys: NDArray[np.int64],
 ) -> None:
     """Write the node's rows in ascending order of a column.
 
@@ -102,12 +82,10 @@ def order_node(
     ordered_local, ordered_position : written, shape (at least n_node_rows,)
         For each place in the order: which of the node's rows stands there, and its rank.
     bitmap : shape (n_rows / 64, rounded up), all zero on entry and on return
-    local_at_position, sort_keys : scratch, shape (n_rows,)
+    local_at_position : scratch, shape (n_rows,)
     """
     n_node_rows = rows.shape[0]
-    if n_node_rows <= INSERTION_ROWS:
+    if n_node_rows * n_node_rows <= INSERTION_START + INSERTION_WORDS * bitmap.shape[0]:
         _insertion_order(positions, rows, ordered_local, ordered_position)
-    elif bitmap.shape[0] <= MAX_WORDS_A_ROW * n_node_rows:
-        _bitmap_order(positions, rows, ordered_local, ordered_position, bitmap, local_at_position)
     else:
-        _sorted_order(positions, rows, ordered_local, ordered_position, sort_keys)
+        _bitmap_order(positions, rows, ordered_local, ordered_position, bitmap, local_at_position)

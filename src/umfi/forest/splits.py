@@ -260,7 +260,6 @@ def find_cut(
             scratch.ordered_position,
             scratch.bitmap,
             scratch.local_at_position,
-            scratch.sort_keys,
         )
         if n_classes == 0:
             slot, quality = _scan_regression(
