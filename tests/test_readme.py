@@ -1,0 +1,19 @@
+"""The README's five lines print what the README says."""
+
+import re
+from pathlib import Path
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_five_lines_print_what_is_shown(capsys):
+    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+
+
+def test_every_public_function_it_names_exists():
+    import umfi
+
+    for name in set(re.findall(r"umfi\.(?!datasets)(\w+)", README)):
+        assert hasattr(umfi, name), name
