@@ -140,6 +140,14 @@ def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
         raise InputError(
             f"X has {n_rows} rows and y has {len(series)}: pass one response for each row."
         )
+    x_index, y_index = getattr(X, "index", None), getattr(y, "index", None)
+    if isinstance(x_index, pd.Index) and isinstance(y_index, pd.Index):
+        # Other labels are often on purpose; the same ones in another order never are.
+        is_reordered = not x_index.equals(y_index) and set(x_index) == set(y_index)
+        if is_reordered:
+            raise InputError(
+                "X and y have the same row labels in different orders: pass y.loc[X.index]."
+            )
     if _is_column_of(X, y, series, name):
         raise InputError(f"The response {name!r} is itself a column of X: drop that column from X.")
 
