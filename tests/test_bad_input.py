@@ -41,7 +41,14 @@ BAD_TABLES = {
     "infinite": (with_value(np.inf), "infinite values in 'rain'"),
     "nullable": (X.astype("Float64").mask(X > 1), "missing values in 'rain', 'snow'"),
     "text": (X.assign(soil="clay"), "Column 'soil' holds text: encode it"),
-    "objects": (X.assign(soil=[object()] * ROWS), "Column 'soil' holds .*convert it"),
+    "objects": (X.assign(soil=[{1: 2}] * ROWS), r"'soil' holds values such as \{1: 2\}: convert"),
+    "several at once": (
+        with_value(np.nan).assign(soil="clay", rock="chalk", day=pd.Timestamp("2020-01-01")),
+        "missing values in 'rain'.* Column 'soil', 'rock' holds text.* Column 'day' holds dates",
+    ),
+    "masked": (np.ma.masked_greater(X.to_numpy(), 1.0), "missing values in 'x1', 'x2'"),
+    "ragged": ([[1.0, 2.0]] * 20 + [[1.0]], "rows of different lengths"),
+    "lazy": (pl.LazyFrame({"a": range(20)}), r"pass X.collect\(\)"),
     "dates": (X.assign(day=pd.date_range("2020", periods=ROWS)), "'day' holds dates.*days since"),
     "categories": (
         X.assign(soil=pd.Categorical(["a", "b"] * 20)),
@@ -72,7 +79,7 @@ BAD_TABLES = {
 @pytest.mark.parametrize("name", BAD_TABLES)
 def test_bad_tables_are_refused(name):
     table, message = BAD_TABLES[name]
-    y = Y.to_numpy()[: len(table)] if not isinstance(table, dict) else Y
+    y = Y.to_numpy()[: len(table)] if hasattr(table, "__len__") else Y
     with pytest.raises(umfi.InputError, match=message):
         umfi.ultra_marginal(table, y, power=NoPower())
     with pytest.raises(umfi.InputError, match=message):
@@ -86,7 +93,13 @@ BAD_RESPONSES = {
     "infinite": (Y.replace(Y[3], np.inf), "'flow' holds infinite values"),
     "constant": (Y * 0, "'flow' is constant"),
     "one class": (["a"] * ROWS, "one class only, 'a'"),
-    "a lonely class": (["a"] * 20 + ["b"] * 19 + ["c"], "Class 'c' .* has a single row: merge"),
+    "a lonely class": (
+        ["a"] * 20 + ["b"] * 19 + ["c"],
+        "1 of the 3 classes .* such as 'c': merge or drop such classes.$",
+    ),
+    "lonely numbers": (np.r_[np.arange(10), np.zeros(30)].astype(int), "or pass task='regression'"),
+    "a name": ("flow", r"y is the text 'flow': pass the values, such as table\['flow'\]"),
+    "a complex series": (Y + 1j, "holds values such as .*astype"),
     "complex": (Y.to_numpy() + 1j, "complex"),
     "two columns": (np.ones((ROWS, 2)), "2 dimensions: pass one value a row"),
     "a frame of two": (X, "2 columns: pass one value a row"),
@@ -125,10 +138,11 @@ BAD_ARGUMENTS = {
     "no repeats": ({"repeats": 0}, "repeats=0 is not valid: pass a whole number from 1"),
     "half a repeat": ({"repeats": 1.5}, "repeats=1.5 is not valid"),
     "subsample": ({"subsample": 41}, "subsample=41 is more than the 40 rows"),
-    "tiny subsample": ({"subsample": 10}, "leaves 10 rows: at least 20"),
-    "tiny share": ({"subsample": 0.1}, "leaves 4 rows: at least 20"),
+    "tiny subsample": ({"subsample": 10}, "leaves 10 of 40 rows: at least 20"),
+    "tiny share": ({"subsample": 0.1}, "leaves 4 of 40 rows: at least 20"),
+    "endless subsample": ({"subsample": np.inf}, "subsample=inf is not valid"),
     "negative subsample": ({"subsample": -3}, "subsample=-3 is not valid"),
-    "odd subsample": ({"subsample": 20.5}, "not a whole number of rows"),
+    "odd subsample": ({"subsample": 20.5}, "pass a whole number of rows, or a share"),
     "seed": ({"random_state": "seven"}, "random_state='seven' is not a seed"),
     "negative seed": ({"random_state": -1}, "random_state=-1 is not a seed"),
     "no workers": ({"n_jobs": 0}, "n_jobs=0 leaves nobody to work"),
@@ -137,6 +151,7 @@ BAD_ARGUMENTS = {
     "kind": ({"kinds": {"rain": "continous"}}, "did you mean 'continuous'"),
     "kind of what": ({"kinds": {"rian": "continuous"}}, "did you mean 'rain'"),
     "kind to come": ({"kinds": {"rain": "ordinal"}}, "'rain' is given as ordinal, .*not supported"),
+    "no dictionary": ({"kinds": ["rain"]}, "is not a dictionary"),
     "not boolean": ({"kinds": {"rain": "boolean"}}, "does not hold exactly two values"),
 }
 
@@ -156,7 +171,11 @@ def test_bad_arguments_are_refused_by_every_method(name, method):
         (umfi.ultra_marginal, {"remover": "LINEAR"}, "did you mean 'linear'"),
         (umfi.ultra_marginal, {"remover": "zzz"}, "Unknown remover 'zzz'. Valid: 'linear'"),
         (umfi.ultra_marginal, {"remover": 7}, "remover=7 is not a remover"),
-        (umfi.ultra_marginal, {"remover": umfi.LinearRemover}, "is not a remover"),
+        (
+            umfi.ultra_marginal,
+            {"remover": umfi.LinearRemover},
+            r"pass an object, LinearRemover\(\)",
+        ),
         (umfi.ultra_marginal, {"protocol": "papre"}, "did you mean 'paper'"),
         (umfi.ablation, {"protocol": "match"}, "did you mean 'matched'"),
         (umfi.bivariate, {"protocol": ""}, "Unknown protocol"),
@@ -202,7 +221,7 @@ def test_bad_settings_are_refused(make, message):
 
 def test_many_names_are_not_all_listed():
     wide = pd.DataFrame(np.full((ROWS, 30), np.nan)).rename(columns=str)
-    with pytest.raises(umfi.InputError, match="and 22 more: fill"):
+    with pytest.raises(umfi.InputError, match="and 22 more: fill them in"):
         umfi.bivariate(wide, Y)
 
 

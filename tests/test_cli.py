@@ -17,6 +17,14 @@ def test_demo_ranks_a_real_table_and_writes_files(tmp_path, monkeypatch):
     assert (folder / "importance.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    outcome = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "file")])
+    assert outcome.exit_code == 2
+    letters = "".join(filter(str.isalpha, outcome.output))  # without the box and its line breaks
+    assert "cannotbemadeafolder" in letters
+
+
 def test_version():
     outcome = CliRunner().invoke(app, ["--version"])
     assert outcome.exit_code == 0

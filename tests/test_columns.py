@@ -52,11 +52,11 @@ def test_importances_do_not_depend_on_the_kind_of_table(name):
 def test_removal_returns_a_table_like_the_one_it_was_given(name):
     table = FRAMES[name]
     feature = 1 if name == "numpy" else "b"
-    S = umfi.remove_dependence(table, feature, remover="linear")
+    S = umfi.remove_dependence(table, feature, remover="linear", random_state=0)
     assert type(S) is type(table)
     columns = read_columns(S)
     assert columns.names == (("x1", "x2", "x3") if name == "numpy" else ("a", "c", "d"))
-    expected = umfi.remove_dependence(FRAMES["pandas"], "b", remover="linear")
+    expected = umfi.remove_dependence(FRAMES["pandas"], "b", remover="linear", random_state=0)
     np.testing.assert_array_equal(columns.values, expected.to_numpy())
 
 
@@ -72,6 +72,17 @@ def test_frames_keep_row_index_and_column_labels():
 def test_features_are_found_by_name_and_by_position():
     columns = read_columns(FRAMES["pandas"])
     assert columns.index("c") == columns.index(2) == columns.index(-2) == 2
+
+
+def test_whole_numbers_are_labels_before_they_are_positions():
+    table = pd.DataFrame(np.eye(20)[:, :3], columns=[2, 1, 0])
+    assert umfi.remove_dependence(table, 0, remover="linear").columns.tolist() == [2, 1]
+    assert read_columns(table, kinds={1: "boolean"}).kinds[1] is Kind.BOOLEAN
+
+
+def test_a_column_may_have_any_name():
+    table = FRAMES["pandas"].assign(column_names=range(ROWS), columns=0, index=1)
+    assert read_columns(table).names[-3:] == ("column_names", "columns", "index")
 
 
 def test_two_values_are_boolean_unless_told_otherwise():

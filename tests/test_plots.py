@@ -32,18 +32,20 @@ def test_axes_can_be_given():
 
 
 def test_repeats_get_error_bars_and_a_label():
-    ax = make_result(3, repeats=4, task="classification").plot()
+    ax = make_result(3, repeats=4, measure="accuracy").plot()
     assert "accuracy, ± spread over 4 repeats" in ax.get_xlabel()
     assert len(ax.containers) == 2
 
 
 def test_units_are_named():
-    assert "R²" in make_result(3, task="regression").plot().get_xlabel()
-    permuted = make_result(3, method="permutation", task="regression")
-    assert "mean squared error" in permuted.plot().get_xlabel()
+    X, y = umfi.datasets.simulate("correlation", n=40, random_state=0)
+    power = umfi.ForestPower(n_trees=2)
+    assert "R²" in umfi.bivariate(X, y, power=power).plot().get_xlabel()
+    assert "accuracy" in umfi.bivariate(X, y > 0, power=power).plot().get_xlabel()
+    assert "mean squared error" in umfi.permutation(X, y, power=power).plot().get_xlabel()
 
 
 def test_two_hundred_features_and_dollar_signs_are_drawn():
-    figure = make_result(200).plot().figure
+    figure = make_result(200, target="price $a_$ of").plot().figure
     figure.canvas.draw()
     assert figure.get_size_inches()[1] <= 46

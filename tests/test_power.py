@@ -114,7 +114,7 @@ def test_estimators_are_cross_validated(table, classes):
     assert umfi.predictive_power(X, y, power=LinearRegression()) == pytest.approx(1.0)
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
     assert umfi.predictive_power(*classes, power=pipeline) > 0.9
-    # One neighbour knows every row it was fitted on; scored on other rows it does not.
+    # A forest knows the rows it was fitted on; scored on other rows it does not.
     forest = RandomForestClassifier(n_estimators=10)
     noise = umfi.predictive_power(X[["x4"]], classes[1], power=forest, random_state=0)
     assert noise < 0.75
@@ -159,7 +159,8 @@ def test_callables_are_powers(table):
     result = umfi.bivariate(X, y, power=largest_correlation, protocol="paper")
     expected = X.corrwith(y).abs()
     np.testing.assert_allclose(result.importances, expected)
-    assert result.settings["power"].startswith("<function largest_correlation")
+    assert result.settings["power"] == "largest_correlation"
+    assert result.settings["measure"] == "score"
 
 
 def test_callables_get_read_only_data_and_a_generator(table, classes):
@@ -182,3 +183,35 @@ def test_callables_must_return_a_finite_number(table):
 
     with pytest.raises(umfi.InputError, match="undefined returned nan for 4 columns"):
         umfi.predictive_power(*table, power=undefined)
+    with pytest.raises(umfi.InputError, match="returned None"):
+        umfi.bivariate(*table, power=lambda columns, y, rng: None)
+
+
+def test_estimators_survive_folds_with_one_class():
+    X, _ = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    y = np.array(["common"] * 58 + ["rare"] * 2)
+    result = umfi.bivariate(X, y, power=LogisticRegression(), subsample=30, repeats=3)
+    assert result.scores["score_with"].max() == 1.0
+
+
+class Diverging(LinearRegression):
+    def predict(self, X):
+        return np.full(len(X), np.inf)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: umfi.EstimatorPower(LinearRegression), "is not an estimator: pass an object"),
+        (lambda: umfi.EstimatorPower(LinearRegression(), n_folds=1), "n_folds=1 is not valid"),
+        (lambda: umfi.EstimatorPower(LinearRegression(), n_folds=2.5), "n_folds=2.5 is not"),
+    ],
+)
+def test_bad_estimators_are_refused(make, message):
+    with pytest.raises(umfi.InputError, match=message):
+        make()
+
+
+def test_estimators_must_predict_finite_numbers(table):
+    with pytest.raises(umfi.InputError, match="Diverging predicted values that are not finite"):
+        umfi.predictive_power(*table, power=Diverging())

@@ -12,6 +12,17 @@ def test_five_lines_print_what_is_shown(capsys):
     assert capsys.readouterr().out == shown
 
 
+def test_the_other_python_lines_run(tmp_path, monkeypatch):
+    import umfi
+
+    monkeypatch.chdir(tmp_path)
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    names = {"umfi": umfi, "X": X, "y": y, "result": umfi.bivariate(X, y)}
+    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[1]
+    exec(compile(code, "README.md", "exec"), names)
+    assert (tmp_path / "result.json").exists()
+
+
 def test_every_public_function_it_names_exists():
     import umfi
 

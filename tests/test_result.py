@@ -46,6 +46,7 @@ def test_table_is_sorted_with_the_spread_over_repeats(result):
 def test_one_repeat_has_no_spread(single):
     assert single.table["spread"].isna().all()
     assert "spread" not in repr(single)
+    assert "1 repeat)" in repr(single)
 
 
 @pytest.mark.parametrize("which", ["result", "single"])
@@ -70,6 +71,8 @@ def test_a_failed_save_leaves_the_old_file(result, tmp_path):
 def test_loading_something_else_is_refused(tmp_path):
     with pytest.raises(umfi.InputError, match="There is no file"):
         umfi.load_result(tmp_path / "nothing.json")
+    with pytest.raises(umfi.InputError, match="does not hold a result"):
+        umfi.load_result(tmp_path)
     for content in ("not json", "[1, 2]", '{"format": "other"}'):
         (tmp_path / "other.json").write_text(content)
         with pytest.raises(umfi.InputError, match="does not hold a result"):
@@ -86,7 +89,7 @@ def test_loading_from_a_newer_version_is_refused(result, tmp_path):
 
 def test_repr_reads_like_a_table(result):
     text = repr(result)
-    assert text.startswith("ultra_marginal of 'y' (regression, 60 rows, 4 features, 3 repeats)")
+    assert text.startswith("ultra_marginal of 'y' in R² (60 rows, 4 features, 3 repeats)")
     assert len(text.splitlines()) == 6
     assert "<table" in result._repr_html_()
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import rich.console
 
-from umfi import tasks
 from umfi.tasks import Streams, count_workers, kernel_seed, run_tasks
 
 
@@ -94,7 +93,3 @@ def test_progress_bar_can_be_switched_off(monkeypatch):
     written = terminal(monkeypatch, is_terminal=True)
     run_tasks(lambda name: 1, [(1,)], progress=False)
     assert written.getvalue() == ""
-
-
-def test_executors_are_named():
-    assert tasks.EXECUTORS == ("serial", "threads")

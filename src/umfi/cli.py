@@ -56,6 +56,13 @@ def demo(
     """
     from sklearn.datasets import load_breast_cancer
 
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise typer.BadParameter(
+            f"{str(out)!r} cannot be made a folder ({error.strerror}): choose another.",
+            param_hint="--out",
+        ) from None
     data = load_breast_cancer(as_frame=True)
     diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
     result = ultra_marginal(data.data, diagnosis, repeats=DEMO_REPEATS, random_state=DEMO_SEED)
@@ -73,13 +80,12 @@ def _print_result(result: ImportanceResult) -> None:
     shown.add_column("feature")
     shown.add_column("importance", justify="right")
     shown.add_column("spread", justify="right")
-    for feature, importance, spread in result.table.itertuples(index=False):
-        shown.add_row(str(feature), f"{importance:.4f}", f"{spread:.4f}")
+    for row in result.table.itertuples():
+        shown.add_row(str(row.feature), f"{row.importance:.4f}", f"{row.spread:.4f}")
     Console().print(shown)
 
 
 def _write_result(result: ImportanceResult, folder: Path) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
     csv, png = folder / "importance.csv", folder / "importance.png"
     result.table.to_csv(csv, index=False)
     figure = result.plot().get_figure(root=True)

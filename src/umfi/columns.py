@@ -6,6 +6,7 @@ known kind. Nothing here writes to what the caller passed in.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -65,12 +66,12 @@ class Columns:
         return int(self.values.shape[1])
 
     def index(self, feature: str | int) -> int:
-        """Return the position of a feature given by name or by position."""
-        if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
-            if -self.n_columns <= feature < self.n_columns:
-                return int(feature) % self.n_columns
-        elif feature in self.names:
-            return self.names.index(feature)
+        """Return the position of a feature given by name, or else by position."""
+        if str(feature) in self.names:
+            return self.names.index(str(feature))
+        is_position = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
+        if is_position and -self.n_columns <= int(feature) < self.n_columns:
+            return int(feature) % self.n_columns
         raise unknown_name("feature", feature, self.names)
 
     def select(self, indices: Sequence[int] | NDArray[np.intp]) -> Columns:
@@ -122,7 +123,7 @@ class Columns:
         """
         first: dict[bytes, int] = {}
         # Adding zero turns -0.0 into 0.0, which is the same value with other bytes.
-        keys = (np.ascontiguousarray(column + 0.0).tobytes() for column in self.values.T)
+        keys = (hashlib.blake2b(column + 0.0).digest() for column in self.values.T)
         return np.array(
             [first.setdefault(key, position) for position, key in enumerate(keys)], dtype=np.intp
         )
@@ -144,26 +145,34 @@ def read_columns(X: Any, *, kinds: Mapping[str, str] | None = None) -> Columns:
     >>> read_columns(np.eye(20)).names[:3]
     ('x1', 'x2', 'x3')
     """
+    if kinds is not None and not isinstance(kinds, Mapping):
+        raise InputError(f"kinds={kinds!r} is not a dictionary of column names and kinds.")
+    kinds = {str(name): str(kind) for name, kind in (kinds or {}).items()}
     if isinstance(X, np.ndarray | list | tuple):
-        series = _array_columns(np.asarray(X))
+        columns = _array_columns(_as_array(X))
     else:
-        series = _frame_columns(X)
-    names = tuple(series)
+        columns = _frame_columns(X)
+    names = tuple(columns)
     if not names:
         raise InputError("X has no columns: pass at least one feature.")
+    n_rows = len(columns[names[0]])
+    if n_rows < MIN_ROWS:
+        raise InputError(f"X has {n_rows} rows: at least {MIN_ROWS} are needed to score a forest.")
     _refuse_unsupported_kinds(kinds, names)
-    values = np.empty((len(next(iter(series.values()))), len(names)), order="F")
-    if values.shape[0] < MIN_ROWS:
-        raise InputError(
-            f"X has {values.shape[0]} rows: at least {MIN_ROWS} are needed to score a forest."
-        )
-    for position, column in enumerate(series.values()):
-        values[:, position] = column
-    _refuse_missing(values, names)
+    values = _read_values(columns, n_rows)
     return Columns(values=values, names=names, kinds=_find_kinds(values, names, kinds))
 
 
-def _array_columns(array: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+def _as_array(X: Any) -> NDArray[Any]:
+    if np.ma.isMaskedArray(X):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise InputError("X has rows of different lengths: pass a table.") from None
+
+
+def _array_columns(array: NDArray[Any]) -> dict[str, Any]:
     if array.ndim != 2:
         raise InputError(
             f"X has {array.ndim} dimension(s): pass a table with rows and columns, "
@@ -174,13 +183,14 @@ def _array_columns(array: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
             f"X is an array of type {array.dtype}: pass real numbers or booleans, "
             "for example X.astype(float)."
         )
-    names = [f"x{number}" for number in range(1, array.shape[1] + 1)]
-    return {name: array[:, position] for position, name in enumerate(names)}
+    return {f"x{position + 1}": array[:, position] for position in range(array.shape[1])}
 
 
-def _frame_columns(X: Any) -> dict[str, NDArray[np.float64]]:
-    labels = [str(label) for label in getattr(X, "columns", ())]
-    if hasattr(X, "column_names"):  # pyarrow
+def _frame_columns(X: Any) -> dict[str, Any]:
+    if type(X).__name__ == "LazyFrame":
+        raise InputError("X is a lazy frame: pass X.collect().")
+    labels = [str(label) for label in X.columns] if nw.dependencies.is_pandas_dataframe(X) else []
+    if nw.dependencies.is_pyarrow_table(X):
         labels = list(X.column_names)
     repeated = [label for label, count in Counter(labels).items() if count > 1]
     if repeated:
@@ -194,52 +204,74 @@ def _frame_columns(X: Any) -> dict[str, NDArray[np.float64]]:
             f"X is a {type(X).__name__}: pass a pandas, polars or pyarrow table or a "
             "two-dimensional NumPy array."
         ) from None
-    return {str(name): _numbers(frame.get_column(name), str(name)) for name in frame.columns}
+    return {str(name): frame.get_column(name) for name in frame.columns}
 
 
-def _numbers(series: nw.Series[Any], name: str) -> NDArray[np.float64]:
-    """Return a column as float64; missing values become NaN."""
+def _read_values(columns: dict[str, Any], n_rows: int) -> NDArray[np.float64]:
+    """Return the columns as one array, or raise with all that is wrong with them at once."""
+    values = np.empty((n_rows, len(columns)), order="F")
+    problems: dict[str, list[str]] = {}
+    for position, (name, column) in enumerate(columns.items()):
+        problem = _find_problem(column) if isinstance(column, nw.Series) else None
+        if problem is None:
+            values[:, position] = _numbers(column)
+            problem = _find_gap(values[:, position])
+        if problem is not None:
+            problems.setdefault(problem, []).append(name)
+    if problems:
+        raise InputError(
+            " ".join(problem.format(listed(names)) for problem, names in problems.items())
+        )
+    return values
+
+
+def _find_problem(series: nw.Series[Any]) -> str | None:
+    """Return what keeps a column from being read as numbers, with a place for its name."""
     dtype = series.dtype
     if dtype in (nw.Categorical, nw.Enum):
-        ordered = nw.is_ordered_categorical(series)
-        kind = Kind.ORDINAL if ordered else Kind.CATEGORICAL
-        raise InputError(
-            f"Column {name!r} is {kind}, which is not supported yet: encode it as numbers or "
-            "drop it."
+        kind = Kind.ORDINAL if nw.is_ordered_categorical(series) else Kind.CATEGORICAL
+        return (
+            f"Column {{}} is {kind}, which is not supported yet: encode it as numbers or "
+            "indicator columns (pandas.get_dummies), or drop it."
         )
     if dtype == nw.String:
-        raise InputError(
-            f"Column {name!r} holds text: encode it as numbers or booleans, or drop it."
+        return (
+            "Column {} holds text: encode it as indicator columns (pandas.get_dummies), or drop it."
         )
     if dtype.is_temporal():
-        raise InputError(
-            f"Column {name!r} holds dates or times: turn it into a number, such as days since "
-            "a start, or drop it."
+        return (
+            "Column {} holds dates or times: turn it into a number, such as days since a start, "
+            "or drop it."
         )
     if not (dtype.is_numeric() or dtype == nw.Boolean):
-        raise InputError(
-            f"Column {name!r} holds {dtype} values: convert it to real numbers or booleans, or "
-            "drop it."
+        example = next((value for value in series.to_list() if value is not None), None)
+        return (
+            "Column {} holds values such as "
+            + repr(example).replace("{", "{{").replace("}", "}}")
+            + ": convert it to real numbers or booleans, or drop it."
         )
-    if series.null_count() > 0 and dtype == nw.Boolean:
-        series = series.cast(nw.Int8)
-    return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return None
 
 
-def _refuse_missing(values: NDArray[np.float64], names: Sequence[str]) -> None:
-    for what, is_affected in (("missing", np.isnan(values)), ("infinite", np.isinf(values))):
-        affected = [
-            names[position] for position in np.flatnonzero(is_affected.any(axis=0)).tolist()
-        ]
-        if affected:
-            raise InputError(
-                f"X holds {what} values in {listed(affected)}: fill them in, or drop these rows "
-                "or columns."
-            )
+def _numbers(column: Any) -> NDArray[np.float64]:
+    """Return a numeric column as float64; missing values become NaN."""
+    if not isinstance(column, nw.Series):
+        return np.asarray(column, dtype=np.float64)
+    if column.dtype == nw.Boolean and column.null_count() > 0:
+        column = column.cast(nw.Int8)
+    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
-def _refuse_unsupported_kinds(kinds: Mapping[str, str] | None, names: Sequence[str]) -> None:
-    for name, kind in (kinds or {}).items():
+def _find_gap(values: NDArray[np.float64]) -> str | None:
+    """Return what is missing from a column, with a place for its name."""
+    for what, is_gap in (("missing", np.isnan(values)), ("infinite", np.isinf(values))):
+        if is_gap.any():
+            return f"X holds {what} values in {{}}: fill them in, or drop these rows or columns."
+    return None
+
+
+def _refuse_unsupported_kinds(kinds: Mapping[str, str], names: Sequence[str]) -> None:
+    for name, kind in kinds.items():
         if name not in names:
             raise unknown_name("feature in kinds=", name, names)
         if kind not in tuple(Kind):
@@ -252,7 +284,7 @@ def _refuse_unsupported_kinds(kinds: Mapping[str, str] | None, names: Sequence[s
 
 
 def _find_kinds(
-    values: NDArray[np.float64], names: Sequence[str], kinds: Mapping[str, str] | None
+    values: NDArray[np.float64], names: Sequence[str], kinds: Mapping[str, str]
 ) -> tuple[Kind, ...]:
     """Return a kind for each column: two distinct values are boolean unless told otherwise."""
     low, high = values.min(axis=0), values.max(axis=0)
@@ -260,7 +292,7 @@ def _find_kinds(
     has_two_values = (is_extreme.all(axis=0) & (low < high)).tolist()
     found = []
     for name, is_boolean in zip(names, has_two_values, strict=True):
-        kind = Kind((kinds or {}).get(name, Kind.BOOLEAN if is_boolean else Kind.CONTINUOUS))
+        kind = Kind(kinds.get(name, Kind.BOOLEAN if is_boolean else Kind.CONTINUOUS))
         if kind is Kind.BOOLEAN and not is_boolean:
             raise InputError(
                 f"Column {name!r} is given as boolean but does not hold exactly two values: "

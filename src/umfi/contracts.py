@@ -12,9 +12,16 @@ import numpy as np
 
 from umfi.columns import Columns
 from umfi.errors import unknown_name
-from umfi.target import Target
+from umfi.target import Target, Task
 
-__all__ = ["PROTOCOLS", "DependenceRemover", "PredictivePower", "ProtocolName", "check_protocol"]
+__all__ = [
+    "PROTOCOLS",
+    "DependenceRemover",
+    "PredictivePower",
+    "ProtocolName",
+    "check_protocol",
+    "measure_of",
+]
 
 ProtocolName = Literal["matched", "paper"]
 PROTOCOLS: tuple[str, ...] = ("matched", "paper")
@@ -43,8 +50,15 @@ class PredictivePower(Protocol):
         """Return nu(columns); larger is better.
 
         Must depend on nothing but its arguments, accept a set of no columns, and release the GIL
-        where it takes long.
+        where it takes long. If it has an attribute ``measures``, that says what the score is, such
+        as ``"R²"``; see :func:`measure_of`.
         """
+
+
+def measure_of(power: PredictivePower, task: Task) -> str:
+    """Return what a power measures, in a word: "R²", "accuracy", or "score" if it does not say."""
+    measures = getattr(power, "measures", None)
+    return str(measures[task]) if measures else "score"
 
 
 def check_protocol(protocol: str) -> ProtocolName:

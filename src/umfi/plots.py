@@ -52,8 +52,7 @@ def plot_importances(result: ImportanceResult, ax: Axes | None = None) -> Axes:
         ecolor=SPREAD_COLOUR,
         height=0.72,
     )
-    # A dollar sign in a column's name must not start a formula.
-    names = [str(name).replace("$", r"\$") for name in table["feature"]]
+    names = [_plain_text(name) for name in table["feature"]]
     ax.set_yticks(places, names, fontsize=9 if len(table) <= 60 else 6)
     ax.set_ylim(len(table) - 0.4, -0.6)
     ax.axvline(0.0, color="black", linewidth=0.8)
@@ -62,11 +61,13 @@ def plot_importances(result: ImportanceResult, ax: Axes | None = None) -> Axes:
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     settings = result.settings
-    measure = "accuracy" if settings.get("task") == "classification" else "R²"
-    if settings.get("method") in ("permutation", "conditional_permutation") and measure == "R²":
-        measure = "mean squared error"
     spread = f", ± spread over {result.n_repeats} repeats" if has_spread else ""
-    ax.set_xlabel(f"importance ({measure}{spread})")
+    ax.set_xlabel(f"importance ({settings.get('measure', 'score')}{spread})")
     method = str(settings.get("method", "importance")).replace("_", " ")
-    ax.set_title(f"{method} importance for {settings.get('target', 'y')}", loc="left")
+    ax.set_title(f"{method} importance for {_plain_text(settings.get('target', 'y'))}", loc="left")
     return ax
+
+
+def _plain_text(name: object) -> str:
+    """Return a name as text: a dollar sign in it must not start a formula."""
+    return str(name).replace("$", r"\$")

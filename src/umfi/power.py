@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns, read_columns
+from umfi.columns import MIN_ROWS, Columns, read_columns
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
 from umfi.forest import Growth, Response, majority_classes, out_of_bag_totals, rank_columns
@@ -23,10 +23,12 @@ __all__ = [
     "ForestPower",
     "find_power",
     "predictive_power",
+    "score_columns",
     "score_predictions",
 ]
 
 SPLITS = ("best", "random")
+MEASURES: dict[str, str] = {"regression": "R²", "classification": "accuracy"}
 # ranger's defaults: nodes of at most this many drawn rows are leaves.
 MIN_NODE_ROWS = {"regression": 5, "classification": 1}
 
@@ -77,6 +79,8 @@ class ForestPower:
     >>> bool(umfi.predictive_power(X, y, power=power, random_state=0) > 0.7)
     True
     """
+
+    measures: ClassVar[dict[str, str]] = MEASURES
 
     n_trees: int = 100
     mtry: int | None = None
@@ -160,8 +164,23 @@ class EstimatorPower:
     1.0
     """
 
+    measures: ClassVar[dict[str, str]] = MEASURES
+
     estimator: Any
     n_folds: int = 5
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be fitted or split."""
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            raise InputError(
+                f"estimator={self.estimator!r} is not an estimator: pass an object such as "
+                "LinearRegression()."
+            )
+        is_whole = isinstance(self.n_folds, int | np.integer) and not isinstance(self.n_folds, bool)
+        if not is_whole or not 2 <= self.n_folds <= MIN_ROWS:
+            raise InputError(
+                f"n_folds={self.n_folds!r} is not valid: pass a whole number from 2 to {MIN_ROWS}."
+            )
 
     def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
         """Return the cross-validated score of the columns, or the chance level of none."""
@@ -175,10 +194,19 @@ class EstimatorPower:
         predictions = np.empty(target.n_rows)
         for fold in range(self.n_folds):
             is_test = fold_of_row == fold
+            known = labels[~is_test]
+            if np.all(known == known[0]):  # Nothing to learn: some estimators refuse to try.
+                predictions[is_test] = known[0]
+                continue
             model = clone(self.estimator)
             _set_random_states(model, rng)
-            model.fit(columns.values[~is_test], labels[~is_test])
+            model.fit(columns.values[~is_test], known)
             predictions[is_test] = model.predict(columns.values[is_test])
+        if not np.isfinite(predictions).all():
+            raise InputError(
+                f"power={type(self.estimator).__name__} predicted values that are not finite: "
+                "scale the columns in a pipeline, or choose another estimator."
+            )
         return score_predictions(predictions, target)
 
     def _deal_folds(self, target: Target, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -210,25 +238,18 @@ class CallablePower:
     """
 
     function: Callable[[NDArray[np.float64], NDArray[Any], np.random.Generator], float]
-    name: str = field(default="")
 
     def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
-        """Return what the function returns, checked to be a finite number."""
+        """Return what the function returns."""
         values = columns.values.view()
         values.flags.writeable = False
         response = target.labels if target.task == "classification" else target.values.view()
         response.flags.writeable = False
-        score = float(self.function(values, response, np.random.default_rng(seed)))
-        if not np.isfinite(score):
-            raise InputError(
-                f"power {self!r} returned {score} for {columns.n_columns} columns: it must return "
-                "a finite number for any number of columns, 0 included."
-            )
-        return score
+        return self.function(values, response, np.random.default_rng(seed))
 
     def __repr__(self) -> str:
         """Return the function's name."""
-        return self.name or getattr(self.function, "__qualname__", repr(self.function))
+        return getattr(self.function, "__qualname__", repr(self.function))
 
 
 POWERS: dict[str, Callable[[], PredictivePower]] = {
@@ -282,6 +303,20 @@ def _refuse_wrong_arguments(function: Callable[..., Any]) -> None:
         ) from None
 
 
+def score_columns(
+    power: PredictivePower, columns: Columns, target: Target, seed: np.random.SeedSequence
+) -> float:
+    """Return the score of the columns, checked to be a finite number."""
+    score = power.score(columns, target, seed)
+    is_number = isinstance(score, int | float | np.number) and not isinstance(score, complex)
+    if not is_number or not np.isfinite(score):
+        raise InputError(
+            f"power {power!r} returned {score!r} for {columns.n_columns} columns: it must return "
+            "a finite number for any number of columns, 0 included."
+        )
+    return float(score)
+
+
 def predictive_power(
     X: Any,
     y: Any,
@@ -319,4 +354,4 @@ def predictive_power(
     target = read_target(y, task=task, X=X)
     chosen = find_power(power, target.task)
     seed = Streams.from_random_state(random_state).seed("predictive_power")
-    return chosen.score(columns, target, seed)
+    return score_columns(chosen, columns, target, seed)

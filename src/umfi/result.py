@@ -35,11 +35,12 @@ class ImportanceResult:
     ----------
     scores : DataFrame
         A row for each feature and repeat: ``feature, repeat, score_with, score_without,
-        importance``; the importance is the difference of the two scores. Features stand in the
-        order of the table's columns.
+        importance``; the importance is the difference of the two scores, except where a method
+        says that it floors or clips. Features stand in the order of the table's columns.
     settings : dict
-        The method, its arguments as given (``random_state`` as the seed that was used), and what
-        was found out about the data. ``settings["notes"]`` lists what a reader should know.
+        The method, its arguments (``random_state`` as the seed and ``task`` as the task that was
+        used; objects as the code that makes them), and what was found out about the data.
+        ``settings["notes"]`` lists what a reader should know.
 
     Examples
     --------
@@ -105,11 +106,14 @@ class ImportanceResult:
 
     def _headline(self) -> str:
         settings = self.settings
-        repeats = f", {self.n_repeats} repeats" if self.n_repeats > 1 else ""
+        counts = (
+            _counted(settings.get("n_rows", 0), "row"),
+            _counted(self.scores["feature"].nunique(), "feature"),
+            _counted(self.n_repeats, "repeat"),
+        )
         return (
-            f"{settings.get('method', 'importance')} of {settings.get('target', 'y')!r} "
-            f"({settings.get('task', '')}, {settings.get('n_rows', '?')} rows, "
-            f"{self.scores['feature'].nunique()} features{repeats})"
+            f"{settings.get('method', 'importance')} of {settings.get('target', 'y')!r} in "
+            f"{settings.get('measure', 'score')} ({', '.join(counts)})"
         )
 
     def _printed_table(self) -> tuple[pd.DataFrame, str]:
@@ -136,6 +140,10 @@ class ImportanceResult:
         return f"<div><p><b>{html.escape(self._headline())}</b></p>{body}{small}</div>"
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def load_result(path: str | os.PathLike[str]) -> ImportanceResult:
     """Return the result that :meth:`ImportanceResult.save` wrote.
 
@@ -154,11 +162,11 @@ def load_result(path: str | os.PathLike[str]) -> ImportanceResult:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"There is no file {str(path)!r}: check the path.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError):
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
         document = None
     if not isinstance(document, dict) or document.get("format") != FORMAT_NAME:
         raise InputError(f"{str(path)!r} does not hold a result saved by umfi.")
-    if document["version"] > FORMAT_VERSION:
+    if document.get("version", 0) > FORMAT_VERSION:
         raise InputError(
             f"{str(path)!r} was saved by a newer version of umfi: update umfi to read it."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -10,13 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from umfi.errors import InputError, listed, unknown_name
+from umfi.errors import InputError, unknown_name
 
 __all__ = ["Target", "Task", "read_target"]
 
 Task = Literal["regression", "classification"]
 TASKS: tuple[str, ...] = ("auto", "regression", "classification")
 
+LABEL_TYPES = (nw.Boolean, nw.String, nw.Categorical, nw.Enum, nw.Object)
 # Whole numbers with at most this many distinct values are taken as class labels.
 MAX_INTEGER_CLASSES = 20
 
@@ -104,6 +106,7 @@ def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
         _refuse_mismatch(X, y, series, name)
     if series.null_count() > 0 or (series.dtype.is_float() and series.is_nan().any()):
         raise InputError(f"The response {name!r} holds missing values: drop these rows.")
+    series = _without_objects(series)
     found, notes = _find_task(series, task)
     if found == "classification":
         return _class_target(series, name, notes)
@@ -111,6 +114,12 @@ def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
 
 
 def _target_series(y: Any) -> nw.Series[Any]:
+    if isinstance(y, str):
+        raise InputError(
+            f"y is the text {y!r}: pass the values, such as table[{y!r}], and drop them from X."
+        )
+    if nw.dependencies.is_pyarrow_chunked_array(y) is False and hasattr(y, "__arrow_c_array__"):
+        y = _as_chunked_array(y)
     if isinstance(y, list | tuple):
         y = np.asarray(y)
     if isinstance(y, np.ndarray):
@@ -134,19 +143,26 @@ def _target_series(y: Any) -> nw.Series[Any]:
     return native
 
 
+def _as_chunked_array(y: Any) -> Any:
+    """Return a pyarrow array in the form that narwhals reads."""
+    pyarrow = nw.dependencies.get_pyarrow()
+    return pyarrow.chunked_array([y]) if isinstance(y, pyarrow.Array) else y
+
+
 def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
-    n_rows = np.shape(X)[0] if isinstance(X, list | tuple) else X.shape[0]
+    n_rows = len(X) if isinstance(X, list | tuple) else X.shape[0]
     if len(series) != n_rows:
         raise InputError(
             f"X has {n_rows} rows and y has {len(series)}: pass one response for each row."
         )
     x_index, y_index = getattr(X, "index", None), getattr(y, "index", None)
     if isinstance(x_index, pd.Index) and isinstance(y_index, pd.Index):
-        # Other labels are often on purpose; the same ones in another order never are.
-        is_reordered = not x_index.equals(y_index) and set(x_index) == set(y_index)
+        # Other labels are often on purpose; the same ones in another order hardly ever.
+        is_reordered = not x_index.equals(y_index) and Counter(x_index) == Counter(y_index)
         if is_reordered:
             raise InputError(
-                "X and y have the same row labels in different orders: pass y.loc[X.index]."
+                "X and y have the same row labels in different orders: pass y.loc[X.index], or "
+                "y.to_numpy() if the order is meant."
             )
     if _is_column_of(X, y, series, name):
         raise InputError(f"The response {name!r} is itself a column of X: drop that column from X.")
@@ -174,10 +190,25 @@ def _is_column_of(X: Any, y: Any, series: nw.Series[Any], name: str) -> bool:
     return False
 
 
+def _without_objects(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Return a column of Python numbers as a column of numbers, any other as it is."""
+    if series.dtype != nw.Object:
+        return series
+    rows = series.to_list()
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in rows):
+        return nw.from_native(pd.Series(rows, name=series.name), series_only=True)
+    return series
+
+
 def _find_task(series: nw.Series[Any], task: str) -> tuple[Task, tuple[str, ...]]:
     dtype = series.dtype
     if dtype.is_temporal():
         raise InputError("The response holds dates or times: turn it into a number first.")
+    if not (dtype.is_numeric() or dtype in LABEL_TYPES):
+        raise InputError(
+            f"The response holds values such as {series.to_list()[0]!r}: convert it to real "
+            "numbers, y.astype(float), or to class labels, y.astype(str)."
+        )
     holds_labels = dtype == nw.Boolean or not dtype.is_numeric()
     if task == "regression" and holds_labels:
         raise InputError(
@@ -228,10 +259,11 @@ def _class_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> 
     counts = np.bincount(labels.astype(np.int64))
     lonely = [label for label, count in zip(classes, counts, strict=True) if count == 1]
     if lonely:
+        quantity = ", or pass task='regression' if the response is a quantity"
         raise InputError(
-            f"{'Classes' if len(lonely) > 1 else 'Class'} {listed(lonely)} of the response "
-            f"{name!r} {'have' if len(lonely) > 1 else 'has'} a single row: merge or drop it, or "
-            "pass task='regression' if the response is a quantity."
+            f"{len(lonely)} of the {len(classes)} classes of the response {name!r} have a single "
+            f"row, such as {str(lonely[0])!r}: merge or drop such classes"
+            f"{quantity if series.dtype.is_numeric() else ''}."
         )
     return Target(
         task="classification",

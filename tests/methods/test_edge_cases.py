@@ -81,11 +81,21 @@ def test_boolean_columns(method):
     assert result.importances[["b", "c"]].abs().max() < 0.1
 
 
-@pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.marginal_contribution], **by_name)
-def test_copies_come_out_equal(method, table):
+@pytest.mark.parametrize("method", METHODS[:4], **by_name)
+@pytest.mark.parametrize("protocol", ["matched", "paper"])
+def test_copies_come_out_equal(method, protocol, table):
     X, y = table
-    result = method(X.assign(copy=X["x1"]), y, power=POWER, random_state=0)
+    arguments = {} if method is umfi.marginal_contribution else {"protocol": protocol}
+    result = method(X.assign(copy=X["x1"]), y, power=POWER, random_state=0, **arguments)
     assert result.importances["copy"] == result.importances["x1"]
+    assert "Copies of other columns: 'copy' of 'x1'." in result.settings["notes"]
+
+
+def test_the_paper_floor_is_for_its_own_measures_only(table):
+    X, y = table
+    result = umfi.bivariate(X, y, protocol="paper", power=lambda columns, y, rng: -5.0)
+    assert (result.scores["score_with"] == -5.0).all()
+    assert (umfi.bivariate(X, y, protocol="paper", power=POWER).scores["score_with"] >= 0).all()
 
 
 def test_copies_replace_each_other_in_ablation(table):

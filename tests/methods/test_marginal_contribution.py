@@ -54,6 +54,24 @@ def test_the_best_context_is_reported(table):
     assert result.scores["context"].tolist() == [["b"], ["a", "c"], []]
 
 
-def test_scores_below_chance_count_as_chance(table):
-    result = umfi.marginal_contribution(*table, power=lambda columns, y, rng: -1.0)
+def negative_size(columns, y, rng):
+    return -float(columns.shape[1])
+
+
+def test_scores_below_that_of_nothing_count_as_nothing(table):
+    result = umfi.marginal_contribution(*table, power=negative_size)
     assert (result.importances == 0.0).all()
+    assert result.scores["score_with"].min() < 0.0
+
+
+def test_powers_in_other_units_have_their_own_zero():
+    def negative_error(columns, y, rng):
+        if columns.shape[1] == 0:
+            return -float(np.var(y))
+        design = np.column_stack([np.ones(len(y)), columns])
+        return -float(np.mean((y - design @ np.linalg.lstsq(design, y)[0]) ** 2))
+
+    X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
+    result = umfi.marginal_contribution(X, y, power=negative_error)
+    np.testing.assert_allclose(result.importances[["x1", "x2"]], 1.0, atol=0.3)
+    assert result.importances["x4"] < 0.05

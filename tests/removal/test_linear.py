@@ -35,6 +35,17 @@ def test_paper_protocol_leaves_columns_without_significant_slope_alone():
 
 
 @pytest.mark.parametrize("protocol", ["matched", "paper"])
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_residuals_do_not_depend_on_the_unit_of_either_column(unit, protocol):
+    X = make_table()
+    expected = umfi.remove_dependence(X, "a", remover="linear", protocol=protocol)
+    for changed in (X.assign(a=unit * X["a"]), unit * X):
+        S = umfi.remove_dependence(changed, "a", remover="linear", protocol=protocol)
+        scale = 1.0 if changed["noise"].equals(X["noise"]) else unit
+        np.testing.assert_allclose(S / scale, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("protocol", ["matched", "paper"])
 @pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_copies_in_any_unit_become_exactly_zero(unit, offset, protocol):

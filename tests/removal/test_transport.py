@@ -19,6 +19,7 @@ def table():
         {
             "a": a,
             "square": a**2 + 0.3 * rng.normal(size=N_ROWS),
+            "cube": a**3 + 0.3 * rng.normal(size=N_ROWS),
             "wide": a * rng.normal(size=N_ROWS),
             "flag": rng.random(N_ROWS) < 1 / (1 + np.exp(-3 * a)),
             "noise": rng.normal(size=N_ROWS),

@@ -31,7 +31,9 @@ def bivariate(
 ) -> ImportanceResult:
     """Return what each feature says alone: nu(x) - nu(nothing).
 
-    Interactions with other features do not count.
+    Interactions with other features do not count. Forests on a single column are noisy and score
+    far below chance where the column is noise: average over repeats, and compare features of the
+    same kind.
 
     Parameters
     ----------

@@ -39,8 +39,9 @@ def marginal_contribution(
     """Return the most that each feature adds to any set of others.
 
     I(x) = max over S of nu(S and x) - nu(S). The score of each set is computed once. By equation
-    1 no set is worth less than nothing, so scores below the chance level are raised to it; without
-    this, forests on noise, which score below chance, would make every feature important.
+    1 no set is worth less than nothing, so a score below that of no columns counts as that score;
+    without this, forests on noise, which score below chance, would make every feature important.
+    A maximum over noisy scores is still biased upwards: unrelated features come out above zero.
 
     Parameters
     ----------
@@ -103,10 +104,7 @@ def marginal_contribution(
         repeat, *subset = (int(part) for part in name)
         sampled, target = problem.rows_of(repeat)
         context = sampled.select(subset)
-        score = problem.power.score(
-            context, target, problem.streams.seed("subset", repeat, *context.names)
-        )
-        return max(score, target.chance_level())
+        return problem.score(context, target, "subset", repeat, *context.names)
 
     names: list[TaskName] = [
         (repeat, *subset)
@@ -118,17 +116,15 @@ def marginal_contribution(
 
     def best(feature: int, repeat: int) -> tuple[tuple[int, ...], ScorePair]:
         source = int(originals[feature])
+        nothing = scores[repeat,]
         if is_constant[feature]:
-            return (), ScorePair.no_difference(scores[repeat,])
-        pairs = (
-            (
-                context,
-                ScorePair.difference(
-                    scores[repeat, *_joined(context, source)], scores[repeat, *context]
-                ),
-            )
-            for context in _contexts(used, source, largest_context)
-        )
+            return (), ScorePair.no_difference(nothing)
+        pairs = []
+        for context in _contexts(used, source, largest_context):
+            score_with = scores[repeat, *sorted((*context, source))]
+            score_without = scores[repeat, *context]
+            gain = max(score_with, nothing) - max(score_without, nothing)
+            pairs.append((context, ScorePair(score_with, score_without, gain)))
         return max(pairs, key=lambda pair: pair[1].importance)
 
     rows = [
@@ -140,10 +136,6 @@ def marginal_contribution(
         ((feature, repeat, pair) for feature, repeat, _, pair in rows),
         extra={"context": [[columns.names[index] for index in row[2]] for row in rows]},
     )
-
-
-def _joined(context: tuple[int, ...], feature: int) -> tuple[int, ...]:
-    return tuple(sorted((*context, feature)))
 
 
 def _contexts(used: list[int], feature: int, largest: int) -> Iterator[tuple[int, ...]]:

@@ -67,7 +67,8 @@ def permutation(
 
     Notes
     -----
-    ``power`` must be a forest: ``"forest"``, ``"extra-trees"`` or a ``ForestPower``.
+    ``power`` must be a forest: ``"forest"``, ``"extra-trees"`` or a ``ForestPower``. Copies of a
+    feature share its importance, because a tree uses one or the other.
 
     Examples
     --------
@@ -116,6 +117,8 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
             sums += _tree_scores(table, response, growth, seed, tree, target, make_shuffle, rng)
         return sums
 
+    if problem.target.task == "regression":
+        problem.settings["measure"] = "mean squared error"
     blocks = range(0, forest.n_trees, TREES_PER_TASK)
     repeats = range(problem.repeats)
     answers = problem.run(work, [(repeat, block) for repeat in repeats for block in blocks])

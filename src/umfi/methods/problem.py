@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from umfi.columns import MIN_ROWS, Columns, read_columns
-from umfi.contracts import PredictivePower
-from umfi.errors import InputError, listed
-from umfi.power import find_power
+from umfi.contracts import PredictivePower, measure_of
+from umfi.errors import MAX_LISTED_NAMES, InputError, listed
+from umfi.power import find_power, score_columns
 from umfi.result import SCORE_COLUMNS, ImportanceResult
 from umfi.target import Target, read_target
 from umfi.tasks import Streams, TaskName, check_workers, run_tasks
@@ -130,8 +130,8 @@ class Problem:
         arguments = {
             **own_arguments,
             "task": task,
-            "power": power,
-            "kinds": dict(kinds) if kinds else None,
+            "power": power if isinstance(power, str) else chosen,
+            "kinds": {str(name): str(kind) for name, kind in kinds.items()} if kinds else None,
             "repeats": int(repeats),
             "subsample": subsample,
             "random_state": streams.entropy,
@@ -140,6 +140,7 @@ class Problem:
             "method": method,
             **{name: _plain(value) for name, value in arguments.items()},
             "task": target.task,
+            "measure": measure_of(chosen, target.task),
             "target": target.name,
             "classes": list(target.classes),
             "n_rows": columns.n_rows,
@@ -159,6 +160,10 @@ class Problem:
             progress=progress,
             settings=settings,
         )
+
+    def score(self, columns: Columns, target: Target, *stream: str | int) -> float:
+        """Return nu of the columns, drawing from the random stream of this name."""
+        return score_columns(self.power, columns, target, self.streams.seed(*stream))
 
     def rows_of(self, repeat: int) -> tuple[Columns, Target]:
         """Return the columns and response of one repeat; the same rows for every feature."""
@@ -242,22 +247,22 @@ def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | Non
     if subsample is None:
         return None
     is_number = isinstance(subsample, int | float | np.integer | np.floating)
-    if isinstance(subsample, bool) or not is_number or not subsample > 0:
+    is_share = isinstance(subsample, float | np.floating) and 0.0 < subsample <= 1.0
+    is_count = is_number and not isinstance(subsample, bool) and subsample >= 1
+    if not is_share and not (is_count and np.isfinite(subsample) and subsample == int(subsample)):
         raise InputError(
-            f"subsample={subsample!r} is not valid: pass a number of rows or a share between 0 "
-            "and 1."
+            f"subsample={subsample!r} is not valid: pass a whole number of rows, or a share from "
+            "0.0 to 1.0."
         )
-    is_share = isinstance(subsample, float | np.floating) and subsample <= 1.0
-    n_sampled = round(subsample * n_rows) if is_share else subsample
-    if n_sampled != int(n_sampled):
-        raise InputError(f"subsample={subsample!r} is not a whole number of rows.")
+    n_sampled = round(subsample * n_rows) if is_share else int(subsample)
     if n_sampled > n_rows:
         raise InputError(f"subsample={subsample!r} is more than the {n_rows} rows of X.")
     if n_sampled < MIN_ROWS:
         raise InputError(
-            f"subsample={subsample!r} leaves {int(n_sampled)} rows: at least {MIN_ROWS} are needed."
+            f"subsample={subsample!r} leaves {n_sampled} of {n_rows} rows: at least {MIN_ROWS} are "
+            "needed."
         )
-    return int(n_sampled)
+    return n_sampled
 
 
 def _plain(value: Any) -> Any:
@@ -280,6 +285,18 @@ def _notes(columns: Columns, target: Target) -> list[str]:
             f"{'Columns' if plural else 'Column'} {listed(constant)} {'are' if plural else 'is'} "
             "constant and can have no importance."
         )
+    originals = columns.first_copies()
+    copies = [
+        f"{name!r} of {columns.names[original]!r}"
+        for position, (name, original) in enumerate(zip(columns.names, originals, strict=True))
+        if original != position and name not in constant
+    ]
+    if copies:
+        shown = ", ".join(copies[:MAX_LISTED_NAMES])
+        more = (
+            f" and {len(copies) - MAX_LISTED_NAMES} more" if len(copies) > MAX_LISTED_NAMES else ""
+        )
+        notes.append(f"Copies of other columns: {shown}{more}.")
     return notes
 
 

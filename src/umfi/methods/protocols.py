@@ -2,8 +2,8 @@
 
 matched
     ``score_without`` keeps a permuted copy of the feature in its place, with the same seed, so
-    that the two fits differ in nothing but the information in the feature. An unrelated feature
-    has mean importance zero.
+    that the two fits differ in nothing but the information in the feature. If the context is
+    independent of the feature, an unrelated feature has mean importance zero.
 paper
     ``score_without`` drops the feature, as the authors' package does: seeds and number of columns
     tried differ, scores are floored and importances clipped at zero.
@@ -11,7 +11,9 @@ paper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+
+import numpy as np
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
@@ -21,16 +23,14 @@ from umfi.target import Target
 
 __all__ = ["compare_in_context"]
 
-# The authors floor accuracy here whatever the classes; kept for comparison with their package.
-PAPER_FLOOR = {"regression": 0.0, "classification": 0.5}
+# The authors floor accuracy at a half whatever the classes; kept for comparison with their package.
+PAPER_FLOORS = {"R²": 0.0, "accuracy": 0.5}
 
 
 def compare_in_context(
     problem: Problem,
     context_of: Callable[[Columns, int, int], Columns],
     protocol: ProtocolName,
-    *,
-    representatives: Sequence[int] | None = None,
 ) -> ImportanceResult:
     """Return the importance of each feature when it is added to a context of other columns.
 
@@ -40,19 +40,21 @@ def compare_in_context(
     context_of : callable
         From the columns of a repeat, a feature's index and the repeat to the feature's context.
     protocol : {"matched", "paper"}
-    representatives : sequence of int, optional
-        For each feature the index of the feature whose scores it gets; its own by default.
+
+    Notes
+    -----
+    A feature that repeats another gets the scores of its original, so that copies come out equal.
     """
     is_constant = problem.columns.is_constant()
 
     def work(columns: Columns, target: Target, index: int, repeat: int) -> ScorePair:
         context = context_of(columns, index, repeat)
         if is_constant[index]:
-            seed = problem.streams.seed(columns.names[index], repeat, "power")
-            return ScorePair.no_difference(problem.power.score(context, target, seed))
+            score = problem.score(context, target, columns.names[index], repeat, "power")
+            return ScorePair.no_difference(score)
         return _score_pair(problem, context, columns.select([index]), target, repeat, protocol)
 
-    return problem.run_features(work, representatives=representatives)
+    return problem.run_features(work, representatives=problem.columns.first_copies().tolist())
 
 
 def _score_pair(
@@ -75,15 +77,15 @@ def _score_pair(
         The response of the same rows.
     """
     name = feature.names[0]
-    power, streams = problem.power, problem.streams
-    seed = streams.seed(name, repeat, "power")
     together = context.prepend(feature)
-    score_with = power.score(together, target, seed)
+    score_with = problem.score(together, target, name, repeat, "power")
     if protocol == "matched":
-        rng = streams.generator(name, repeat, "permutation", 0)
+        rng = problem.streams.generator(name, repeat, "permutation", 0)
         permuted = together.with_rows_permuted(0, rng.permutation(target.n_rows))
-        return ScorePair.difference(score_with, power.score(permuted, target, seed))
-    score_without = power.score(context, target, streams.seed(name, repeat, "power without"))
-    floor = PAPER_FLOOR[target.task]
+        return ScorePair.difference(
+            score_with, problem.score(permuted, target, name, repeat, "power")
+        )
+    score_without = problem.score(context, target, name, repeat, "power without")
+    floor = PAPER_FLOORS.get(problem.settings["measure"], -np.inf)
     floored_with, floored_without = max(score_with, floor), max(score_without, floor)
     return ScorePair(floored_with, floored_without, max(floored_with - floored_without, 0.0))

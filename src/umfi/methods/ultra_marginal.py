@@ -53,9 +53,12 @@ def ultra_marginal(
 
     Notes
     -----
-    With the matched protocol copies change nothing: columns that repeat another are set aside and
-    get the scores of their original, and what removal leaves of a feature is dropped where it is
-    constant.
+    A column that repeats another gets the scores of its original. With the matched protocol copies
+    change nothing else either: they are set aside, and what removal leaves of a feature is dropped
+    where it is constant.
+
+    The score of a permuted copy can lie below the chance level, most of all in tables of few
+    columns, so an importance can exceed the power of all features together.
 
     Examples
     --------
@@ -83,12 +86,11 @@ def ultra_marginal(
         executor=executor,
         progress=progress,
     )
-    columns = problem.columns
-    places = np.arange(columns.n_columns)
-    originals, is_used = places, np.ones(columns.n_columns, dtype=bool)
+    places = np.arange(problem.columns.n_columns)
+    is_used = np.ones(len(places), dtype=bool)
     if checked_protocol == "matched":
-        originals = columns.first_copies()
-        is_used = (originals == places) & ~columns.is_constant()
+        is_original = problem.columns.first_copies() == places
+        is_used = is_original & ~problem.columns.is_constant()
 
     def unrelated_context(columns: Columns, index: int, repeat: int) -> Columns:
         feature = columns.names[index]
@@ -103,6 +105,4 @@ def ultra_marginal(
             return unrelated
         return unrelated.select(np.flatnonzero(~unrelated.is_constant()))
 
-    return compare_in_context(
-        problem, unrelated_context, checked_protocol, representatives=originals.tolist()
-    )
+    return compare_in_context(problem, unrelated_context, checked_protocol)

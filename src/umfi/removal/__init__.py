@@ -26,7 +26,10 @@ def find_remover(remover: str | DependenceRemover) -> DependenceRemover:
         if remover not in REMOVERS:
             raise unknown_name("remover", remover, REMOVERS)
         return REMOVERS[remover]()
-    if isinstance(remover, type) or not isinstance(remover, DependenceRemover):
+    if isinstance(remover, type):
+        name = remover.__name__
+        raise InputError(f"remover={name} is a class: pass an object, {name}().")
+    if not isinstance(remover, DependenceRemover):
         raise InputError(
             f"remover={remover!r} is not a remover: pass one of {', '.join(map(repr, REMOVERS))} "
             "or an object such as umfi.TransportRemover(rows_per_bin=30)."
@@ -56,7 +59,7 @@ def remove_dependence(
     kinds : dict, optional
         Column name to ``"continuous"`` or ``"boolean"``, where it is not as found.
     random_state : None, int or Generator
-        For the random ranks of boolean columns; nothing else is random.
+        For the random ranks of booleans and other columns with many equal values.
 
     Returns
     -------

@@ -12,7 +12,8 @@ from scipy import stats
 from umfi.columns import Columns, Kind
 from umfi.contracts import ProtocolName
 from umfi.errors import InputError
-from umfi.removal.linear import regression_residuals
+from umfi.removal.regression import regression_residuals
+from umfi.removal.steps import has_heavy_ties, random_ranks
 
 __all__ = ["TransportRemover"]
 
@@ -69,9 +70,10 @@ class TransportRemover:
 
     Notes
     -----
-    A boolean protected column has one bin for each of its two values. A boolean column that is
-    transported has no order inside its values: its rows are ranked at random there, because equal
-    ranks would differ from bin to bin and so give the bin away.
+    A boolean protected column has one bin for each of its two values. A boolean column, or another
+    one that holds the same values many times, is not regressed when it is transported, and its rows
+    are ranked at random among equals: equal ranks would differ from bin to bin and so give the bin
+    away.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class TransportRemover:
                 f"rows_per_bin={self.rows_per_bin!r} is too small: pass a whole number from "
                 f"{MIN_ROWS_PER_BIN} up."
             )
+        object.__setattr__(self, "rows_per_bin", int(self.rows_per_bin))
 
     def remove(
         self,
@@ -138,21 +141,14 @@ def _conditional_ranks(
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_rows, n_columns)."""
-    is_boolean = np.array([kind is Kind.BOOLEAN for kind in others.kinds], dtype=bool)
-    tie_breaks = rng.random((others.n_rows, int(is_boolean.sum())))
+    is_tied = has_heavy_ties(others.values)
+    tie_breaks = rng.random((others.n_rows, int(is_tied.sum())))
     transported = np.empty_like(others.values)
     for rows in bins:
-        ranks = np.empty((len(rows), others.n_columns))
         inside = others.values[rows]
-        residuals, _ = regression_residuals(inside[:, ~is_boolean], protected[rows])
-        ranks[:, ~is_boolean] = stats.rankdata(residuals, axis=0)
-        order = np.lexsort((tie_breaks[rows], inside[:, is_boolean]), axis=0)
-        np.put_along_axis(
-            random_ranks := np.empty(order.shape),
-            order,
-            np.arange(1.0, len(rows) + 1.0)[:, np.newaxis],
-            axis=0,
-        )
-        ranks[:, is_boolean] = random_ranks
+        residuals, _ = regression_residuals(inside[:, ~is_tied], protected[rows])
+        ranks = np.empty(inside.shape)
+        ranks[:, ~is_tied] = stats.rankdata(residuals, axis=0)
+        ranks[:, is_tied] = random_ranks(inside[:, is_tied], tie_breaks[rows])
         transported[rows] = (ranks - 0.5) / len(rows)
     return transported

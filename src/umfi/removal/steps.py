@@ -1,0 +1,101 @@
+"""Columns that hold the same value many times: removal by steps of their distribution.
+
+Among rows with equal values a regression residual is a function of the protected column alone, so
+it would give away what it should hide. Such columns are not regressed themselves; instead rows
+with equal values are ranked at random, which hides the ties (the randomised distributional
+transform of Johndrow and Lum 2019).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.removal.regression import regression_slopes
+
+__all__ = ["has_heavy_ties", "linear_step_ranks", "random_ranks"]
+
+# A column has heavy ties when this share of its rows holds a value that many rows hold.
+MIN_TIED_SHARE = 0.1
+MIN_TIED_ROWS = 5
+# How finely the conditional distribution is followed.
+MAX_STEPS = 20
+
+
+def has_heavy_ties(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return a mask, shape (n_columns,): columns with so many equal values that they are steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(40.0)
+    >>> has_heavy_ties(np.column_stack([rows, rows % 2, np.maximum(rows, 10)]))
+    array([False,  True,  True])
+    """
+    is_tied = np.zeros(values.shape[1], dtype=bool)
+    for position, column in enumerate(values.T):
+        counts = np.unique(column, return_counts=True)[1]
+        is_tied[position] = counts[counts >= MIN_TIED_ROWS].sum() >= MIN_TIED_SHARE * len(column)
+    return is_tied
+
+
+def random_ranks(
+    values: NDArray[np.float64], tie_breaks: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the rank of each value in its column, from 1; equal values in the order of breaks.
+
+    Parameters
+    ----------
+    values, tie_breaks : shape (n_rows, n_columns)
+    """
+    order = np.lexsort((tie_breaks, values), axis=0)
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, np.arange(1.0, len(values) + 1.0)[:, np.newaxis], axis=0)
+    return ranks
+
+
+def linear_step_ranks(
+    column: NDArray[np.float64], protected: NDArray[np.float64], tie_breaks: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a column as its conditional rank, the distribution being linear in the protected one.
+
+    The chance that the column is at most v is regressed on the protected column, for each of up
+    to 20 values v (distribution regression); a row's rank is drawn between its two steps. It is
+    independent of the protected column where that chance is linear in it.
+
+    Parameters
+    ----------
+    column, protected, tie_breaks : shape (n_rows,)
+        Tie breaks are independent and uniform.
+
+    Returns
+    -------
+    ndarray, shape (n_rows,), between 0 and 1
+    """
+    n_rows = len(column)
+    _, value_of_row, counts = np.unique(column, return_inverse=True, return_counts=True)
+    n_steps = min(len(counts), MAX_STEPS)
+    middles = np.cumsum(counts) - counts / 2.0
+    step_of_value = (
+        np.arange(len(counts))
+        if len(counts) <= MAX_STEPS
+        else np.unique(np.floor(middles * n_steps / n_rows), return_inverse=True)[1]
+    )
+    step = step_of_value[value_of_row]
+    is_below = (step[:, np.newaxis] <= np.arange(step.max())).astype(np.float64)
+    centred = protected - protected.mean()
+    chance_below = is_below.mean(axis=0) + centred[:, np.newaxis] * regression_slopes(
+        is_below, protected
+    )
+    edges = np.zeros((n_rows, step.max() + 2))
+    edges[:, 1:-1] = np.maximum.accumulate(np.clip(chance_below, 0.0, 1.0), axis=1)
+    edges[:, -1] = 1.0
+    # Where a row stands inside its step, by value and then at random.
+    order = np.lexsort((tie_breaks, column))
+    starts = np.searchsorted(step[order], np.arange(step.max() + 1))
+    sizes = np.bincount(step)
+    inside = np.empty(n_rows)
+    inside[order] = (np.arange(n_rows) - starts[step[order]] + 0.5) / sizes[step[order]]
+    rows = np.arange(n_rows)
+    low, high = edges[rows, step], edges[rows, step + 1]
+    return low + inside * (high - low)
