@@ -112,7 +112,18 @@ class Tree:
                 quality = self.quality(feature, threshold, rows)
                 if quality > best_quality:
                     best, best_quality = (feature, threshold), quality
+            if best is not None and self.is_perfect(*best, rows):
+                break
         return best
+
+    def is_perfect(self, feature, threshold, rows):
+        """Return whether both children hold one class, or one row."""
+        if self.labels is None:
+            return len(rows) == 2
+        column = self.columns[feature]
+        left = {self.labels[row] for row in rows if column[row] <= threshold}
+        right = {self.labels[row] for row in rows if column[row] > threshold}
+        return len(left) == len(right) == 1
 
     def thresholds(self, feature, rows):
         values = sorted({self.columns[feature][row] for row in rows})

@@ -5,13 +5,10 @@ one after the other and keeps nothing but their votes, ``majority_classes`` coun
 ``grow_recorded_tree`` keeps one tree for a moment, for permutation importances.
 """
 
-from umfi.forest.cache import kernel_cache
-
-with kernel_cache():
-    from umfi.forest.model import Growth, RecordedTree, Response
-    from umfi.forest.ranks import RankTable, rank_columns
-    from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_rows, grow_recorded_tree
-    from umfi.forest.votes import majority_classes, out_of_bag_totals
+from umfi.forest.model import Growth, RecordedTree, Response
+from umfi.forest.ranks import RankTable, rank_columns
+from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_rows, grow_recorded_tree
+from umfi.forest.votes import majority_classes, out_of_bag_totals
 
 __all__ = [
     "Growth",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import intrinsic
+
+from umfi.forest.jit import kernel
 
 __all__ = ["lowest_bit"]
 
@@ -28,7 +30,7 @@ else:
 
     _count_trailing_zeros: Any = intrinsic(_type_count_trailing_zeros)
 
-    @njit(cache=True, nogil=True)
+    @kernel
     def lowest_bit(word: np.uint64) -> int:
         """Return the position of the lowest set bit of a word that is not zero."""
         return np.int64(_count_trailing_zeros(word))  # type: ignore[return-value]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from umfi.forest.jit import kernel
 
 __all__ = ["Growth", "RecordedTree", "Response", "Scratch", "new_recorded_tree", "new_scratch"]
 
@@ -91,7 +92,7 @@ class RecordedTree(NamedTuple):
     prediction: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_scratch(n_rows: int, n_columns: int, n_classes: int) -> Scratch:
     """Return the scratch memory for trees on a table of this shape."""
     reciprocals = np.zeros(n_rows + 1)
@@ -118,7 +119,7 @@ def new_scratch(n_rows: int, n_columns: int, n_classes: int) -> Scratch:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_recorded_tree(max_nodes: int) -> RecordedTree:
     """Return room for a tree of at most this many nodes."""
     return RecordedTree(

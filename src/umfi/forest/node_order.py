@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from umfi.forest.bits import lowest_bit
+from umfi.forest.jit import inlined_kernel
 
 __all__ = ["order_node"]
 
@@ -19,7 +19,7 @@ ONE = np.uint64(1)
 BITS_A_WORD = 64
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def _insertion_order(
     positions: NDArray[np.int32],
     rows: NDArray[np.int32],
@@ -27,7 +27,7 @@ def _insertion_order(
     ordered_position: NDArray[np.int32],
 ) -> None:
     for local in range(rows.shape[0]):
-        position = positions[rows[local]]
+        position = np.int64(positions[rows[local]])
         slot = local
         while slot > 0 and ordered_position[slot - 1] > position:
             ordered_position[slot] = ordered_position[slot - 1]
@@ -37,7 +37,7 @@ def _insertion_order(
         ordered_local[slot] = local
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def _bitmap_order(
     positions: NDArray[np.int32],
     rows: NDArray[np.int32],
@@ -47,7 +47,7 @@ def _bitmap_order(
     local_at_position: NDArray[np.int32],
 ) -> None:
     for local in range(rows.shape[0]):
-        position = positions[rows[local]]
+        position = np.int64(positions[rows[local]])
         local_at_position[position] = local
         bitmap[position >> 6] |= ONE << np.uint64(position & 63)
     slot = 0
@@ -55,14 +55,14 @@ def _bitmap_order(
         word = bitmap[word_index]
         bitmap[word_index] = np.uint64(0)
         while word != np.uint64(0):
-            position = word_index * BITS_A_WORD + lowest_bit(word)
-            ordered_position[slot] = position
-            ordered_local[slot] = local_at_position[position]
+            found = word_index * BITS_A_WORD + lowest_bit(word)
+            ordered_position[slot] = found
+            ordered_local[slot] = local_at_position[found]
             slot += 1
             word &= word - ONE
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def order_node(
     positions: NDArray[np.int32],
     rows: NDArray[np.int32],

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from umfi.forest.jit import kernel
 from umfi.forest.model import (
     Growth,
     RecordedTree,
@@ -19,7 +19,7 @@ from umfi.forest.tree import grow_tree, start_tree
 __all__ = ["bin_by_cuts", "chi_squared", "drop_rows", "grow_recorded_tree"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow_recorded_tree(
     table: RankTable, response: Response, growth: Growth, seed: np.uint64, tree: int
 ) -> tuple[RecordedTree, int, NDArray[np.int32], NDArray[np.float64]]:
@@ -47,7 +47,7 @@ def grow_recorded_tree(
     return recorded, n_nodes, rows, predictions[rows]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop_rows(
     recorded: RecordedTree,
     table: RankTable,
@@ -70,7 +70,7 @@ def drop_rows(
     return predictions
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bin_by_cuts(
     positions: NDArray[np.int32], rows: NDArray[np.int32], cuts: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], int]:
@@ -86,7 +86,7 @@ def bin_by_cuts(
     return number[bins], n_bins
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chi_squared(bins: NDArray[np.int64], n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return Pearson's statistic of independence for each pair of binned features.
 

@@ -8,8 +8,9 @@ it in Python integers.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from umfi.forest.jit import inlined_kernel, kernel
 
 __all__ = ["draw_below", "draw_uniform", "new_stream", "start_stream"]
 
@@ -24,39 +25,39 @@ SHIFT_11 = np.uint64(11)
 UNIFORM_STEP = 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def _mix(word: np.uint64) -> np.uint64:
     word = (word ^ (word >> SHIFT_30)) * FIRST_FACTOR
     word = (word ^ (word >> SHIFT_27)) * SECOND_FACTOR
     return word ^ (word >> SHIFT_31)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_stream() -> NDArray[np.uint64]:
     """Return a stream that has still to be started."""
     return np.zeros(1, dtype=np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def start_stream(stream: NDArray[np.uint64], seed: np.uint64, number: int) -> None:
     """Set the stream to the beginning of the stream of this number under this seed."""
     stream[0] = _mix(seed + GOLDEN_GAMMA * np.uint64(number + 1))
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def _draw_word(stream: NDArray[np.uint64]) -> np.uint64:
     stream[0] = stream[0] + GOLDEN_GAMMA
     return _mix(stream[0])
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def draw_below(stream: NDArray[np.uint64], bound: int) -> np.int64:
     """Return a whole number in [0, bound), for bounds below 2**32."""
     # Multiply and shift instead of a remainder: no division, and a bias below bound / 2**32.
     return np.int64(((_draw_word(stream) >> SHIFT_32) * np.uint64(bound)) >> SHIFT_32)
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def draw_uniform(stream: NDArray[np.uint64]) -> np.float64:
     """Return a number in [0, 1)."""
     return np.float64(_draw_word(stream) >> SHIFT_11) * UNIFORM_STEP

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from umfi.forest.jit import inlined_kernel, tree_kernel
 from umfi.forest.model import Growth, RecordedTree, Response, Scratch
 from umfi.forest.ranks import RankTable
 from umfi.forest.splits import NodeTotals, find_cut
@@ -14,7 +14,7 @@ from umfi.forest.streams import draw_below, start_stream
 __all__ = ["draw_among_largest", "grow_tree", "start_tree"]
 
 
-@njit(cache=True, nogil=True)
+@tree_kernel
 def start_tree(scratch: Scratch, seed: np.uint64, tree: int) -> tuple[int, int]:
     """Draw the tree's bootstrap; return how many distinct rows are in and out of the bag.
 
@@ -41,7 +41,7 @@ def start_tree(scratch: Scratch, seed: np.uint64, tree: int) -> tuple[int, int]:
     return n_in_bag, n_out_of_bag
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def draw_among_largest(counts: NDArray[np.int64], stream: NDArray[np.uint64]) -> int:
     """Return the index of the largest count, drawn among equals so that no class is favoured."""
     largest = counts[0]
@@ -66,7 +66,7 @@ def draw_among_largest(counts: NDArray[np.int64], stream: NDArray[np.uint64]) ->
     return winner
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def _load_node(rows: NDArray[np.int32], response: Response, scratch: Scratch) -> NodeTotals:
     """Copy what a node's rows need into contiguous memory; return the totals."""
     weights, node_weights = scratch.weights, scratch.node_weights
@@ -98,7 +98,7 @@ def _load_node(rows: NDArray[np.int32], response: Response, scratch: Scratch) ->
     return NodeTotals(weight, response_sum, squared_counts)
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def _is_pure(rows: NDArray[np.int32], response: Response, totals: NodeTotals) -> bool:
     if response.n_classes > 0:
         return totals.squared_counts == totals.weight * totals.weight
@@ -110,9 +110,9 @@ def _is_pure(rows: NDArray[np.int32], response: Response, totals: NodeTotals) ->
     return True
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def _partition(
-    rows: NDArray[np.int32], positions: NDArray[np.int32], cut: int, moved: NDArray[np.int32]
+    rows: NDArray[np.int32], positions: NDArray[np.int32], cut: np.int64, moved: NDArray[np.int32]
 ) -> int:
     """Bring the rows that go left to the front, both sides in their old order; return how many.
 
@@ -133,7 +133,35 @@ def _partition(
     return n_left
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
+def _vote_at_two_leaves(
+    rows: NDArray[np.int32],
+    out_rows: NDArray[np.int32],
+    positions: NDArray[np.int32],
+    cut: np.int64,
+    response: Response,
+    scratch: Scratch,
+    predictions: NDArray[np.float64],
+) -> None:
+    """Predict the out-of-bag rows of a node whose children hold one class, or one row, each."""
+    left = 0.0
+    right = 0.0
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        if response.n_classes > 0:
+            value = np.float64(response.labels[row])
+        else:
+            value = scratch.node_sums[local] / scratch.node_weights[local]
+        if positions[row] <= cut:
+            left = value
+        else:
+            right = value
+    for local in range(out_rows.shape[0]):
+        row = out_rows[local]
+        predictions[row] = left if positions[row] <= cut else right
+
+
+@tree_kernel
 def grow_tree(
     table: RankTable,
     response: Response,
@@ -180,12 +208,14 @@ def grow_tree(
         rows = scratch.in_bag[in_start:in_stop]
         out_rows = scratch.out_of_bag[out_start:out_stop]
         totals = _load_node(rows, response, scratch)
-        feature = -1
-        position = -1
+        feature = np.int64(-1)
+        position = np.int64(-1)
+        is_perfect = False
         if totals.weight > growth.min_node_rows and not _is_pure(rows, response, totals):
             cut = find_cut(table, rows, totals, response.n_classes, growth, scratch)
             feature = cut.feature
             position = cut.position
+            is_perfect = cut.is_perfect
         if feature < 0:
             if response.n_classes == 0:
                 prediction = totals.response_sum / totals.weight
@@ -198,6 +228,9 @@ def grow_tree(
                 recorded.prediction[node] = prediction
             continue
         positions = table.positions[feature]
+        if is_perfect and not is_recording:
+            _vote_at_two_leaves(rows, out_rows, positions, position, response, scratch, predictions)
+            continue
         n_left = _partition(rows, positions, position, scratch.moved)
         n_left_out = _partition(out_rows, positions, position, scratch.moved)
         if is_recording:

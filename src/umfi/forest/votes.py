@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from umfi.forest.jit import kernel
 from umfi.forest.model import Growth, Response, new_recorded_tree, new_scratch
 from umfi.forest.ranks import RankTable
 from umfi.forest.streams import new_stream, start_stream
@@ -14,7 +14,7 @@ from umfi.forest.tree import draw_among_largest, grow_tree, start_tree
 __all__ = ["majority_classes", "out_of_bag_totals"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def out_of_bag_totals(
     table: RankTable, response: Response, growth: Growth, n_trees: int, seed: np.uint64
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -56,7 +56,7 @@ def out_of_bag_totals(
     return totals, n_votes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def majority_classes(
     votes: NDArray[np.float64], seed: np.uint64, stream_number: int
 ) -> NDArray[np.int64]:

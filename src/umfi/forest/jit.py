@@ -1,0 +1,90 @@
+"""How kernels are compiled, and where the compiled copies are kept.
+
+Copies lie in a folder named by the kernels' own sources. Numba looks only at the file of the
+function that is called when it decides whether a copy is still good, not at the files of the
+functions that it calls; a folder that changes its name with any of the sources makes sure that no
+edit, update or pull leaves old kernels in use. It lies in the user's cache, so an installation may
+be read-only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numba import config, njit
+
+__all__ = ["inlined_kernel", "kernel", "tree_kernel"]
+
+Function = TypeVar("Function")
+
+SETTINGS: dict[str, Any] = {"cache": True, "nogil": True}
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function that Python calls, or that makes arrays."""
+    return _compile(function, SETTINGS)
+
+
+def tree_kernel(function: Function) -> Function:
+    """Compile a function that works inside a tree and makes no arrays.
+
+    Without reference counting: every array it sees is held by its caller, and counting takes
+    atomic instructions for each row of a table and each piece of scratch memory that is touched.
+    """
+    return _compile(function, {**SETTINGS, "_nrt": False})
+
+
+def inlined_kernel(function: Function) -> Function:
+    """Compile a small function of a tree into its caller, which saves passing arrays about."""
+    return _compile(function, {**SETTINGS, "_nrt": False, "forceinline": True})
+
+
+def _compile(function: Function, settings: dict[str, Any]) -> Function:
+    with _kernel_cache():
+        compiled: Function = njit(**settings)(function)
+    return compiled
+
+
+@cache
+def _source_digest() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> Path:
+    """Return the first place that can be written to: the user's cache, else temporary files."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    places = [Path(home) if home else Path.home() / ".cache", Path(tempfile.gettempdir())]
+    for place in places:
+        folder = place / "umfi" / f"kernels-{_source_digest()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="umfi-kernels-"))
+
+
+@contextmanager
+def _kernel_cache() -> Iterator[None]:
+    """Make functions that are decorated inside the block keep their compiled copies in our folder.
+
+    A folder set by the user, with NUMBA_CACHE_DIR, is left alone.
+    """
+    before = config.CACHE_DIR  # type: ignore[attr-defined]
+    if not before:
+        config.CACHE_DIR = str(_cache_folder())  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before  # type: ignore[attr-defined]
