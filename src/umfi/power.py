@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from umfi.columns import MIN_ROWS, Columns, read_columns
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
-from umfi.forest import Growth, Response, majority_classes, out_of_bag_totals, rank_columns
+from umfi.forest import (
+    Growth,
+    RankTable,
+    Response,
+    majority_classes,
+    out_of_bag_totals,
+    permute_column,
+    rank_columns,
+)
 from umfi.target import Target, read_target
 from umfi.tasks import Streams, kernel_seed
 
@@ -24,6 +32,7 @@ __all__ = [
     "find_power",
     "predictive_power",
     "score_columns",
+    "score_permuted",
     "score_predictions",
 ]
 
@@ -115,11 +124,26 @@ class ForestPower:
         """Return the out-of-bag score of the columns, or the chance level of none."""
         if columns.n_columns == 0:
             return target.chance_level()
-        stream = kernel_seed(seed)
+        return self._score_ranks(rank_columns(columns.values), target, kernel_seed(seed))
+
+    def score_permuted(
+        self,
+        columns: Columns,
+        index: int,
+        permutations: Sequence[NDArray[np.intp]],
+        target: Target,
+        seed: np.random.SeedSequence,
+    ) -> list[float]:
+        """Return the score of the columns, then with one of them permuted; all are ranked once."""
+        table = rank_columns(columns.values)
+        tables = [table, *(permute_column(table, index, rows) for rows in permutations)]
+        return [self._score_ranks(ranks, target, kernel_seed(seed)) for ranks in tables]
+
+    def _score_ranks(self, table: RankTable, target: Target, stream: np.uint64) -> float:
         totals, n_votes = out_of_bag_totals(
-            rank_columns(columns.values),
+            table,
             forest_response(target),
-            self.growth(columns.n_columns, target),
+            self.growth(table.positions.shape[0], target),
             self.n_trees,
             stream,
         )
@@ -307,7 +331,31 @@ def score_columns(
     power: PredictivePower, columns: Columns, target: Target, seed: np.random.SeedSequence
 ) -> float:
     """Return the score of the columns, checked to be a finite number."""
-    score = power.score(columns, target, seed)
+    return _checked(power.score(columns, target, seed), power, columns)
+
+
+def score_permuted(
+    power: PredictivePower,
+    columns: Columns,
+    index: int,
+    permutations: Sequence[NDArray[np.intp]],
+    target: Target,
+    seed: np.random.SeedSequence,
+) -> list[float]:
+    """Return the score of the columns, then with the rows of one of them permuted, same seed.
+
+    A forest ranks the columns once; the numbers are those of one score after the other, but for
+    rounding where the permuted column has ties.
+    """
+    if isinstance(power, ForestPower):
+        scores = power.score_permuted(columns, index, permutations, target, seed)
+    else:
+        tables = [columns, *(columns.with_rows_permuted(index, rows) for rows in permutations)]
+        scores = [power.score(table, target, seed) for table in tables]
+    return [_checked(score, power, columns) for score in scores]
+
+
+def _checked(score: Any, power: PredictivePower, columns: Columns) -> float:
     is_number = isinstance(score, int | float | np.number) and not isinstance(score, complex)
     if not is_number or not np.isfinite(score):
         raise InputError(

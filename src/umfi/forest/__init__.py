@@ -6,7 +6,7 @@ one after the other and keeps nothing but their votes, ``majority_classes`` coun
 """
 
 from umfi.forest.model import Growth, RecordedTree, Response
-from umfi.forest.ranks import RankTable, rank_columns
+from umfi.forest.ranks import RankTable, permute_column, rank_columns
 from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_rows, grow_recorded_tree
 from umfi.forest.votes import majority_classes, out_of_bag_totals
 
@@ -21,5 +21,6 @@ __all__ = [
     "grow_recorded_tree",
     "majority_classes",
     "out_of_bag_totals",
+    "permute_column",
     "rank_columns",
 ]

@@ -18,6 +18,7 @@ import numpy as np
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
 from umfi.methods.problem import Problem, ScorePair
+from umfi.power import score_permuted
 from umfi.result import ImportanceResult
 from umfi.target import Target
 
@@ -78,13 +79,18 @@ def _score_pair(
     """
     name = feature.names[0]
     together = context.prepend(feature)
-    score_with = problem.score(together, target, name, repeat, "power")
     if protocol == "matched":
         rng = problem.streams.generator(name, repeat, "permutation", 0)
-        permuted = together.with_rows_permuted(0, rng.permutation(target.n_rows))
-        return ScorePair.difference(
-            score_with, problem.score(permuted, target, name, repeat, "power")
+        score_with, score_permuted_copy = score_permuted(
+            problem.power,
+            together,
+            0,
+            [rng.permutation(target.n_rows)],
+            target,
+            problem.streams.seed(name, repeat, "power"),
         )
+        return ScorePair.difference(score_with, score_permuted_copy)
+    score_with = problem.score(together, target, name, repeat, "power")
     score_without = problem.score(context, target, name, repeat, "power without")
     floor = PAPER_FLOORS.get(problem.settings["measure"], -np.inf)
     floored_with, floored_without = max(score_with, floor), max(score_without, floor)
