@@ -1,6 +1,8 @@
 """Every public name is exported, documented and has a runnable example."""
 
 import inspect
+import subprocess
+import sys
 
 import pytest
 
@@ -24,6 +26,20 @@ def test_exported_names_are_sorted_and_exist():
     assert umfi.__all__ == sorted(umfi.__all__)
     for name in umfi.__all__:
         assert hasattr(umfi, name)
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, umfi; print([m for m in ('numba', 'scipy', 'pandas') if m in sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert loaded.strip() == "[]"
+
+
+def test_names_are_listed_and_unknown_ones_refused():
+    assert dir(umfi) == sorted(umfi.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'ultra_marginl'"):
+        _ = umfi.ultra_marginl
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,20 +7,25 @@
 True
 """
 
-from umfi import datasets
-from umfi.errors import InputError
-from umfi.methods import (
-    ablation,
-    bivariate,
-    conditional_permutation,
-    marginal_contribution,
-    permutation,
-    ultra_marginal,
-)
-from umfi.power import EstimatorPower, ForestPower, predictive_power
-from umfi.removal import LinearRemover, TransportRemover, remove_dependence
-from umfi.result import ImportanceResult, load_result
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from umfi.version import __version__
+
+if TYPE_CHECKING:
+    from umfi import datasets
+    from umfi.errors import InputError
+    from umfi.methods import (
+        ablation,
+        bivariate,
+        conditional_permutation,
+        marginal_contribution,
+        permutation,
+        ultra_marginal,
+    )
+    from umfi.power import EstimatorPower, ForestPower, predictive_power
+    from umfi.removal import LinearRemover, TransportRemover, remove_dependence
+    from umfi.result import ImportanceResult, load_result
 
 __all__ = [
     "EstimatorPower",
@@ -41,3 +46,36 @@ __all__ = [
     "remove_dependence",
     "ultra_marginal",
 ]
+
+# Where each name lives. Modules are loaded when a name of theirs is first used, because Numba and
+# SciPy take seconds to import.
+_MODULES = {
+    "umfi.errors": ("InputError",),
+    "umfi.methods": (
+        "ablation",
+        "bivariate",
+        "conditional_permutation",
+        "marginal_contribution",
+        "permutation",
+        "ultra_marginal",
+    ),
+    "umfi.power": ("EstimatorPower", "ForestPower", "predictive_power"),
+    "umfi.removal": ("LinearRemover", "TransportRemover", "remove_dependence"),
+    "umfi.result": ("ImportanceResult", "load_result"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used."""
+    if name == "datasets":
+        return import_module("umfi.datasets")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'umfi' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__
