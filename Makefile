@@ -29,8 +29,9 @@ lint: install
 	$(BIN)/lint-imports
 
 bench: install
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	$(BIN)/python benchmarks/node_order.py
-	$(BIN)/python benchmarks/forest_power.py
+	$(BIN)/python benchmarks/forests.py
 
 clean:
 	rm -rf .venv demo build dist .coverage* .mypy_cache .pytest_cache .ruff_cache

@@ -23,7 +23,7 @@ from umfi.forest import (
     rank_columns,
 )
 from umfi.target import Target, read_target
-from umfi.tasks import Streams, kernel_seed
+from umfi.tasks import Streams, TaskName, count_workers, kernel_seed, run_tasks
 
 __all__ = [
     "CallablePower",
@@ -38,6 +38,8 @@ __all__ = [
 
 SPLITS = ("best", "random")
 MEASURES: dict[str, str] = {"regression": "R²", "classification": "accuracy"}
+# A tree's work is short; blocks outweigh the cost of handing it out.
+TREES_PER_BLOCK = 10
 # ranger's defaults: nodes of at most this many drawn rows are leaves.
 MIN_NODE_ROWS = {"regression": 5, "classification": 1}
 
@@ -120,11 +122,23 @@ class ForestPower:
             is_split_random=self.split == "random",
         )
 
-    def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
-        """Return the out-of-bag score of the columns, or the chance level of none."""
+    def score(
+        self,
+        columns: Columns,
+        target: Target,
+        seed: np.random.SeedSequence,
+        *,
+        n_jobs: int | None = 1,
+    ) -> float:
+        """Return the out-of-bag score of the columns, or the chance level of none.
+
+        Methods run many forests side by side, each on one worker; a forest on its own can have
+        its trees grown by several.
+        """
         if columns.n_columns == 0:
             return target.chance_level()
-        return self._score_ranks(rank_columns(columns.values), target, kernel_seed(seed))
+        table = rank_columns(columns.values)
+        return self._score_ranks(table, target, kernel_seed(seed), n_jobs)
 
     def score_permuted(
         self,
@@ -139,14 +153,21 @@ class ForestPower:
         tables = [table, *(permute_column(table, index, rows) for rows in permutations)]
         return [self._score_ranks(ranks, target, kernel_seed(seed)) for ranks in tables]
 
-    def _score_ranks(self, table: RankTable, target: Target, stream: np.uint64) -> float:
-        totals, n_votes = out_of_bag_totals(
-            table,
-            forest_response(target),
-            self.growth(table.positions.shape[0], target),
-            self.n_trees,
-            stream,
-        )
+    def _score_ranks(
+        self, table: RankTable, target: Target, stream: np.uint64, n_jobs: int | None = 1
+    ) -> float:
+        response, growth = forest_response(target), self.growth(table.positions.shape[0], target)
+
+        def grow_block(name: TaskName) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+            first_tree = int(name[0])
+            n_trees = min(TREES_PER_BLOCK, self.n_trees - first_tree)
+            return out_of_bag_totals(table, response, growth, first_tree, n_trees, stream)
+
+        blocks: list[TaskName] = [(first,) for first in range(0, self.n_trees, TREES_PER_BLOCK)]
+        answers = run_tasks(grow_block, blocks, n_jobs=n_jobs, progress=False)
+        # Added up block by block whatever the number of workers, so that it rounds the same.
+        totals = np.add.reduce([answers[block][0] for block in blocks])
+        n_votes = np.add.reduce([answers[block][1] for block in blocks])
         if target.task == "classification":
             predictions = majority_classes(totals, stream, self.n_trees).astype(np.float64)
         else:
@@ -373,6 +394,7 @@ def predictive_power(
     task: str = "auto",
     kinds: Mapping[str, str] | None = None,
     random_state: Any = None,
+    n_jobs: int | None = None,
 ) -> float:
     """Return how well the columns tell the response: one score, larger is better.
 
@@ -385,6 +407,8 @@ def predictive_power(
     kinds : dict, optional
         Column name to ``"continuous"`` or ``"boolean"``, where it is not as found.
     random_state : None, int or Generator
+    n_jobs : int, optional
+        Number of workers that grow a forest's trees; all cores by default. Other powers use one.
 
     Returns
     -------
@@ -401,5 +425,8 @@ def predictive_power(
     columns = read_columns(X, kinds=kinds)
     target = read_target(y, task=task, X=X)
     chosen = find_power(power, target.task)
+    count_workers(n_jobs)
     seed = Streams.from_random_state(random_state).seed("predictive_power")
+    if isinstance(chosen, ForestPower):
+        return chosen.score(columns, target, seed, n_jobs=n_jobs)
     return score_columns(chosen, columns, target, seed)

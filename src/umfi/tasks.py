@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 
 from umfi.errors import InputError, unknown_name
 
-__all__ = ["Streams", "TaskName", "kernel_seed", "run_tasks"]
+__all__ = ["Streams", "TaskName", "check_workers", "count_workers", "kernel_seed", "run_tasks"]
 
 TaskName = tuple[str | int, ...]
 Answer = TypeVar("Answer")
@@ -164,10 +164,13 @@ def _named(work: Callable[[TaskName], Answer], name: TaskName) -> tuple[TaskName
 @contextmanager
 def _progress_bar(title: str, n_tasks: int, progress: bool | None) -> Any:
     """Yield a function to call after each task; it draws only in a terminal."""
+    if progress is False:
+        yield lambda: None
+        return
     from rich.console import Console
 
     console = Console(stderr=True)
-    if progress is False or not console.is_terminal:
+    if not console.is_terminal:
         yield lambda: None
         return
     from rich.progress import (

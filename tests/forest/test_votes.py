@@ -49,6 +49,7 @@ def test_totals_equal_the_twin_to_the_bit(kind, n_classes, is_random, mtry):
             n_classes,
         ),
         Growth(mtry, min_node_rows, is_random),
+        0,
         4,
         np.uint64(SEED),
     )
@@ -78,6 +79,7 @@ def test_totals_equal_the_twin_on_a_long_table(is_random):
         rank_columns(values),
         Response(response, np.zeros(3000, np.int32), 0),
         Growth(1, 20, is_random),
+        0,
         1,
         np.uint64(SEED),
     )
@@ -87,6 +89,19 @@ def test_totals_equal_the_twin_on_a_long_table(is_random):
     )
     assert n_votes.tolist() == expected_votes
     assert totals.tolist() == expected
+
+
+def test_blocks_of_trees_add_up_to_the_forest():
+    values = make_columns("continuous", n_rows=60, n_columns=5)
+    _, labels = make_response(values, 3)
+    table = rank_columns(values)
+    response = Response(np.zeros(60), labels.astype(np.int32), 3)
+    growth = Growth(2, 1, False)
+    whole, whole_votes = out_of_bag_totals(table, response, growth, 0, 7, np.uint64(1))
+    first, first_votes = out_of_bag_totals(table, response, growth, 0, 3, np.uint64(1))
+    rest, rest_votes = out_of_bag_totals(table, response, growth, 3, 4, np.uint64(1))
+    np.testing.assert_array_equal(whole, first + rest)
+    np.testing.assert_array_equal(whole_votes, first_votes + rest_votes)
 
 
 def test_neighbouring_floats_are_cut_between():
@@ -99,6 +114,7 @@ def test_neighbouring_floats_are_cut_between():
             rank_columns(values),
             Response(response, np.zeros(40, np.int32), 0),
             Growth(1, 1, is_random),
+            0,
             40,
             np.uint64(1),
         )
@@ -111,6 +127,7 @@ def test_constant_columns_give_one_leaf_that_predicts_the_bootstrap_mean():
         rank_columns(np.ones((30, 3))),
         Response(response, np.zeros(30, np.int32), 0),
         Growth(3, 5, False),
+        0,
         1,
         np.uint64(3),
     )

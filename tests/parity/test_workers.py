@@ -58,6 +58,16 @@ def test_settings_reproduce_the_result(method, table):
     pd.testing.assert_frame_equal(first.scores, again.scores, check_exact=True)
 
 
+def test_one_forest_is_the_same_for_any_number_of_workers(table):
+    scores = {
+        umfi.predictive_power(
+            *table, power=umfi.ForestPower(n_trees=35), random_state=1, n_jobs=n_jobs
+        )
+        for n_jobs in (1, 2, 7, None)
+    }
+    assert len(scores) == 1
+
+
 def test_seeds_mean_what_users_expect(table):
     def run(random_state):
         return umfi.bivariate(*table, power=POWER, random_state=random_state).scores

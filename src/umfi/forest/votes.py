@@ -16,9 +16,16 @@ __all__ = ["majority_classes", "out_of_bag_totals"]
 
 @kernel
 def out_of_bag_totals(
-    table: RankTable, response: Response, growth: Growth, n_trees: int, seed: np.uint64
+    table: RankTable,
+    response: Response,
+    growth: Growth,
+    first_tree: int,
+    n_trees: int,
+    seed: np.uint64,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what the trees said about the rows they had not seen.
+    """Return what a block of the forest's trees said about the rows they had not seen.
+
+    A tree depends on the seed and its number alone, so blocks can be grown in any order.
 
     Returns
     -------
@@ -33,7 +40,7 @@ def out_of_bag_totals(
     predictions = np.empty(n_rows)
     totals = np.zeros((n_rows, max(1, response.n_classes)))
     n_votes = np.zeros(n_rows, dtype=np.int64)
-    for tree in range(n_trees):
+    for tree in range(first_tree, first_tree + n_trees):
         n_in_bag, n_out_of_bag = start_tree(scratch, seed, tree)
         grow_tree(
             table,
