@@ -46,10 +46,13 @@ class Scratch(NamedTuple):
     stream : the tree's random stream, shape (1,)
     features : a permutation of the columns; its head is the draw of a node, shape (n_columns,)
     weights : how often the bootstrap drew each row, shape (n_rows,)
+    sums : weight times response of each row, shape (n_rows,)
     in_bag, out_of_bag : rows, arranged so that a node's rows are contiguous, shape (n_rows,)
     moved : rows on their way to the right child, shape (n_rows,)
-    node_weights, node_sums, node_labels : of the rows of the node at hand, shape (n_rows,)
-    ordered_local, ordered_position, bitmap, local_at_position : see ``order_node``
+    draws : weight and class of each row in one number, see ``scans.py``, shape (n_rows,)
+    bitmap : a bit for each position of a column; all zero between uses, shape (n_rows / 64,)
+    draws_at, sums_at : draws or weights, and sums, at each position marked, shape (n_rows,)
+    ordered_position, ordered_row : a small node's rows in the order of a column, shape (n_rows,)
     left_counts, node_counts : weight of each class, shape (n_classes,)
     reciprocals : 1 / weight, so that scanning cuts needs no division, shape (n_rows + 1,)
     stack : nodes that wait: bounds in both row arrays and node number, shape (n_rows + 2, 5)
@@ -58,16 +61,16 @@ class Scratch(NamedTuple):
     stream: NDArray[np.uint64]
     features: NDArray[np.int32]
     weights: NDArray[np.int32]
+    sums: NDArray[np.float64]
     in_bag: NDArray[np.int32]
     out_of_bag: NDArray[np.int32]
     moved: NDArray[np.int32]
-    node_weights: NDArray[np.int32]
-    node_sums: NDArray[np.float64]
-    node_labels: NDArray[np.int32]
-    ordered_local: NDArray[np.int32]
-    ordered_position: NDArray[np.int32]
+    draws: NDArray[np.int64]
     bitmap: NDArray[np.uint64]
-    local_at_position: NDArray[np.int32]
+    draws_at: NDArray[np.int64]
+    sums_at: NDArray[np.float64]
+    ordered_position: NDArray[np.int64]
+    ordered_row: NDArray[np.int32]
     left_counts: NDArray[np.int64]
     node_counts: NDArray[np.int64]
     reciprocals: NDArray[np.float64]
@@ -102,15 +105,15 @@ def new_scratch(n_rows: int, n_columns: int, n_classes: int) -> Scratch:
         np.zeros(1, dtype=np.uint64),
         np.empty(n_columns, dtype=np.int32),
         np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.int32),
         np.empty(n_rows),
         np.empty(n_rows, dtype=np.int32),
         np.empty(n_rows, dtype=np.int32),
         np.empty(n_rows, dtype=np.int32),
+        np.empty(n_rows, dtype=np.int64),
         np.zeros((n_rows + 63) // 64, dtype=np.uint64),
+        np.empty(n_rows, dtype=np.int64),
+        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.int64),
         np.empty(n_rows, dtype=np.int32),
         np.empty(n_classes, dtype=np.int64),
         np.empty(n_classes, dtype=np.int64),

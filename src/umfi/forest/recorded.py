@@ -30,7 +30,7 @@ def grow_recorded_tree(
     n_rows = response.values.shape[0]
     scratch = new_scratch(n_rows, table.positions.shape[0], response.n_classes)
     predictions = np.empty(n_rows)
-    n_in_bag, n_out_of_bag = start_tree(scratch, seed, tree)
+    n_in_bag, n_out_of_bag = start_tree(scratch, response, seed, tree)
     recorded = new_recorded_tree(2 * n_in_bag)
     n_nodes = grow_tree(
         table,

@@ -7,28 +7,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.jit import inlined_kernel, tree_kernel
-from umfi.forest.model import Growth, Scratch
-from umfi.forest.node_order import order_node
+from umfi.forest.jit import inlined_kernel
+from umfi.forest.model import Growth, Response, Scratch
+from umfi.forest.node_order import is_small, mark_classes, mark_responses, sort_rows
 from umfi.forest.ranks import RankTable
+from umfi.forest.scans import (
+    NodeTotals,
+    scan_marked_classes,
+    scan_marked_responses,
+    scan_sorted_classes,
+    scan_sorted_responses,
+)
 from umfi.forest.streams import draw_below, draw_uniform
 
-__all__ = ["Cut", "NodeTotals", "find_cut"]
-
-
-class NodeTotals(NamedTuple):
-    """Totals over the in-bag rows of a node, bootstrap counts included.
-
-    Attributes
-    ----------
-    weight : number of draws
-    response_sum : sum of the response over the draws (regression)
-    squared_counts : sum over classes of the squared number of draws (classification)
-    """
-
-    weight: int
-    response_sum: float
-    squared_counts: int
+__all__ = ["Cut", "find_cut"]
 
 
 class Cut(NamedTuple):
@@ -72,103 +64,6 @@ def _position_between(
 
 
 @inlined_kernel
-def _scan_regression(
-    sorted_values: NDArray[np.float64],
-    has_ties: bool,
-    n_node_rows: int,
-    totals: NodeTotals,
-    scratch: Scratch,
-    best_quality: float,
-) -> tuple[int, float]:
-    """Return after which place of the order to cut, and the quality; -1 if none is better.
-
-    Quality is the sum over both children of (sum of responses)² / weight, which is largest where
-    the variance within the children is smallest.
-    """
-    ordered_local, ordered_position = scratch.ordered_local, scratch.ordered_position
-    node_sums, node_weights = scratch.node_sums, scratch.node_weights
-    reciprocals = scratch.reciprocals
-    best_slot = -1
-    left_sum = 0.0
-    left_weight = 0
-    for slot in range(n_node_rows - 1):
-        local = ordered_local[slot]
-        left_sum += node_sums[local]
-        left_weight += node_weights[local]
-        if (
-            has_ties
-            and sorted_values[ordered_position[slot]] == sorted_values[ordered_position[slot + 1]]
-        ):
-            continue
-        right_sum = totals.response_sum - left_sum
-        quality = (
-            left_sum * left_sum * reciprocals[left_weight]
-            + right_sum * right_sum * reciprocals[totals.weight - left_weight]
-        )
-        if quality > best_quality:
-            best_quality = quality
-            best_slot = slot
-    return best_slot, best_quality
-
-
-@inlined_kernel
-def _scan_classification(
-    sorted_values: NDArray[np.float64],
-    has_ties: bool,
-    n_node_rows: int,
-    totals: NodeTotals,
-    scratch: Scratch,
-    best_quality: float,
-) -> tuple[int, float, bool]:
-    """Return after which place of the order to cut, the quality, and whether it is perfect.
-
-    The place is -1 if no cut is better than the best so far. A cut is perfect when both children
-    hold one class only; the scan ends there.
-
-    Quality is the sum over both children of (sum of squared class counts) / weight, which is
-    largest where the Gini impurity of the children is smallest. The squared sums are kept up to
-    date in whole numbers, so a step costs the same for any number of classes.
-    """
-    ordered_local, ordered_position = scratch.ordered_local, scratch.ordered_position
-    node_labels, node_weights = scratch.node_labels, scratch.node_weights
-    node_counts, left_counts = scratch.node_counts, scratch.left_counts
-    reciprocals = scratch.reciprocals
-    best_slot = -1
-    left_counts[:] = 0
-    left_squared = np.int64(0)
-    right_squared = np.int64(totals.squared_counts)
-    left_weight = np.int64(0)
-    for slot in range(n_node_rows - 1):
-        local = ordered_local[slot]
-        label = node_labels[local]
-        weight = np.int64(node_weights[local])
-        left_count = left_counts[label]
-        right_count = node_counts[label] - left_count
-        left_squared += weight * (2 * left_count + weight)
-        right_squared -= weight * (2 * right_count - weight)
-        left_counts[label] = left_count + weight
-        left_weight += weight
-        if (
-            has_ties
-            and sorted_values[ordered_position[slot]] == sorted_values[ordered_position[slot + 1]]
-        ):
-            continue
-        right_weight = totals.weight - left_weight
-        quality = (
-            left_squared * reciprocals[left_weight] + right_squared * reciprocals[right_weight]
-        )
-        if quality > best_quality:
-            best_quality = quality
-            best_slot = slot
-            if (
-                left_squared == left_weight * left_weight
-                and right_squared == right_weight * right_weight
-            ):
-                return best_slot, best_quality, True
-    return best_slot, best_quality, False
-
-
-@inlined_kernel
 def _random_position(
     positions: NDArray[np.int32],
     sorted_values: NDArray[np.float64],
@@ -199,47 +94,46 @@ def _quality_at(
     rows: NDArray[np.int32],
     cut_position: np.int64,
     totals: NodeTotals,
-    n_classes: int,
+    response: Response,
     scratch: Scratch,
 ) -> tuple[float, bool]:
     """Return the quality of one cut, as in the scans, and whether it is perfect."""
-    node_weights, node_sums, node_labels = (
-        scratch.node_weights,
-        scratch.node_sums,
-        scratch.node_labels,
+    weights, sums, labels = scratch.weights, scratch.sums, response.labels
+    left_counts, node_counts, reciprocals = (
+        scratch.left_counts,
+        scratch.node_counts,
+        scratch.reciprocals,
     )
-    left_weight = 0
+    left_weight = np.int64(0)
     left_sum = 0.0
-    left_counts = scratch.left_counts
     left_counts[:] = 0
     for local in range(rows.shape[0]):
-        if positions[rows[local]] <= cut_position:
-            left_weight += node_weights[local]
-            if n_classes == 0:
-                left_sum += node_sums[local]
-            else:
-                left_counts[node_labels[local]] += node_weights[local]
+        row = rows[local]
+        # Multiplied instead of branched upon, which nobody could predict.
+        is_left = np.int64(positions[row] <= cut_position)
+        left_weight += weights[row] * is_left
+        if response.n_classes == 0:
+            left_sum += sums[row] * is_left
+        else:
+            left_counts[labels[row]] += weights[row] * is_left
     right_weight = totals.weight - left_weight
-    if n_classes == 0:
+    if response.n_classes == 0:
         right_sum = totals.response_sum - left_sum
         quality = (
-            left_sum * left_sum * scratch.reciprocals[left_weight]
-            + right_sum * right_sum * scratch.reciprocals[right_weight]
+            left_sum * left_sum * reciprocals[left_weight]
+            + right_sum * right_sum * reciprocals[right_weight]
         )
         return quality, rows.shape[0] == 2
-    left_squared = 0
-    right_squared = 0
-    for label in range(n_classes):
-        right_count = scratch.node_counts[label] - left_counts[label]
+    left_squared = np.int64(0)
+    right_squared = np.int64(0)
+    for label in range(response.n_classes):
+        right_count = node_counts[label] - left_counts[label]
         left_squared += left_counts[label] * left_counts[label]
         right_squared += right_count * right_count
-    quality = (
-        left_squared * scratch.reciprocals[left_weight]
-        + right_squared * scratch.reciprocals[right_weight]
-    )
     is_perfect = (
         left_squared == left_weight * left_weight and right_squared == right_weight * right_weight
     )
+    quality = left_squared * reciprocals[left_weight] + right_squared * reciprocals[right_weight]
     return quality, is_perfect
 
 
@@ -259,7 +153,7 @@ def _find_random_cut(
     table: RankTable,
     rows: NDArray[np.int32],
     totals: NodeTotals,
-    n_classes: int,
+    response: Response,
     growth: Growth,
     scratch: Scratch,
 ) -> Cut:
@@ -273,7 +167,7 @@ def _find_random_cut(
         position = _random_position(positions, table.sorted_values[feature], rows, scratch.stream)
         if position < 0:
             continue
-        quality, is_perfect = _quality_at(positions, rows, position, totals, n_classes, scratch)
+        quality, is_perfect = _quality_at(positions, rows, position, totals, response, scratch)
         if quality > best_quality:
             best_feature, best_position, best_quality = feature, position, quality
             if is_perfect:
@@ -281,12 +175,12 @@ def _find_random_cut(
     return Cut(best_feature, best_position, False)
 
 
-@tree_kernel
+@inlined_kernel
 def find_cut(
     table: RankTable,
     rows: NDArray[np.int32],
     totals: NodeTotals,
-    n_classes: int,
+    response: Response,
     growth: Growth,
     scratch: Scratch,
 ) -> Cut:
@@ -297,9 +191,9 @@ def find_cut(
     not cut, as in ranger.
     """
     if growth.is_split_random:
-        return _find_random_cut(table, rows, totals, n_classes, growth, scratch)
+        return _find_random_cut(table, rows, totals, response, growth, scratch)
     n_node_rows = rows.shape[0]
-    ordered_position = scratch.ordered_position
+    is_sorted = is_small(n_node_rows, scratch.bitmap.shape[0])
     best_feature = np.int64(-1)
     best_left = np.int64(-1)
     best_right = np.int64(-1)
@@ -309,34 +203,47 @@ def find_cut(
         feature = _draw_feature(scratch, draw)
         positions = table.positions[feature]
         sorted_values = table.sorted_values[feature]
+        has_ties = table.has_ties[feature]
         if n_node_rows == 2:
-            best_left = np.int64(min(positions[rows[0]], positions[rows[1]]))
-            best_right = np.int64(max(positions[rows[0]], positions[rows[1]]))
-            if sorted_values[best_left] != sorted_values[best_right]:
-                best_feature = feature
-                is_perfect = True
+            left = np.int64(min(positions[rows[0]], positions[rows[1]]))
+            right = np.int64(max(positions[rows[0]], positions[rows[1]]))
+            if sorted_values[left] != sorted_values[right]:
+                best_feature, best_left, best_right, is_perfect = feature, left, right, True
         else:
-            order_node(
-                positions,
-                rows,
-                scratch.ordered_local,
-                ordered_position,
-                scratch.bitmap,
-                scratch.local_at_position,
-            )
-            has_ties = table.has_ties[feature]
-            if n_classes == 0:
-                slot, best_quality = _scan_regression(
-                    sorted_values, has_ties, n_node_rows, totals, scratch, best_quality
-                )
+            if is_sorted:
+                sort_rows(positions, rows, scratch.ordered_position, scratch.ordered_row)
+                if response.n_classes == 0:
+                    place = scan_sorted_responses(
+                        n_node_rows, sorted_values, has_ties, totals, scratch, best_quality
+                    )
+                else:
+                    place = scan_sorted_classes(
+                        n_node_rows,
+                        sorted_values,
+                        has_ties,
+                        totals,
+                        scratch,
+                        best_quality,
+                    )
             else:
-                slot, best_quality, is_perfect = _scan_classification(
-                    sorted_values, has_ties, n_node_rows, totals, scratch, best_quality
-                )
-            if slot >= 0:
-                best_feature = feature
-                best_left = np.int64(ordered_position[slot])
-                best_right = np.int64(ordered_position[slot + 1])
+                if response.n_classes == 0:
+                    mark_responses(positions, rows, scratch)
+                    place = scan_marked_responses(
+                        sorted_values, has_ties, totals, scratch, best_quality
+                    )
+                else:
+                    mark_classes(positions, rows, scratch)
+                    place = scan_marked_classes(
+                        sorted_values,
+                        has_ties,
+                        totals,
+                        scratch,
+                        best_quality,
+                    )
+            best_quality = place.quality
+            is_perfect = place.is_perfect
+            if place.left >= 0:
+                best_feature, best_left, best_right = feature, place.left, place.right
         if is_perfect:
             break
     if best_feature < 0:

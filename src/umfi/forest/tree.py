@@ -8,14 +8,15 @@ from numpy.typing import NDArray
 from umfi.forest.jit import inlined_kernel, tree_kernel
 from umfi.forest.model import Growth, RecordedTree, Response, Scratch
 from umfi.forest.ranks import RankTable
-from umfi.forest.splits import NodeTotals, find_cut
+from umfi.forest.scans import LABEL_BITS, NodeTotals
+from umfi.forest.splits import find_cut
 from umfi.forest.streams import draw_below, start_stream
 
 __all__ = ["draw_among_largest", "grow_tree", "start_tree"]
 
 
 @tree_kernel
-def start_tree(scratch: Scratch, seed: np.uint64, tree: int) -> tuple[int, int]:
+def start_tree(scratch: Scratch, response: Response, seed: np.uint64, tree: int) -> tuple[int, int]:
     """Draw the tree's bootstrap; return how many distinct rows are in and out of the bag.
 
     Every random draw of the tree comes from the stream that starts here: the bootstrap, then for
@@ -30,6 +31,8 @@ def start_tree(scratch: Scratch, seed: np.uint64, tree: int) -> tuple[int, int]:
     n_in_bag = 0
     n_out_of_bag = 0
     for row in range(n_rows):
+        scratch.sums[row] = scratch.weights[row] * response.values[row]
+        scratch.draws[row] = (np.int64(scratch.weights[row]) << LABEL_BITS) | response.labels[row]
         if scratch.weights[row] > 0:
             scratch.in_bag[n_in_bag] = row
             n_in_bag += 1
@@ -67,32 +70,21 @@ def draw_among_largest(counts: NDArray[np.int64], stream: NDArray[np.uint64]) ->
 
 
 @inlined_kernel
-def _load_node(rows: NDArray[np.int32], response: Response, scratch: Scratch) -> NodeTotals:
-    """Copy what a node's rows need into contiguous memory; return the totals."""
-    weights, node_weights = scratch.weights, scratch.node_weights
-    node_sums, node_labels, node_counts = (
-        scratch.node_sums,
-        scratch.node_labels,
-        scratch.node_counts,
-    )
-    values, labels, n_classes = response.values, response.labels, response.n_classes
-    weight = 0
-    response_sum = 0.0
-    squared_counts = 0
+def _add_up(rows: NDArray[np.int32], response: Response, scratch: Scratch) -> NodeTotals:
+    """Return the totals of a node's rows, and write its class counts."""
+    weights, sums, node_counts = scratch.weights, scratch.sums, scratch.node_counts
+    labels, n_classes = response.labels, response.n_classes
+    weight = np.int64(0)
+    response_sum = np.float64(0.0)
+    squared_counts = np.int64(0)
     node_counts[:] = 0
     for local in range(rows.shape[0]):
         row = rows[local]
-        row_weight = weights[row]
-        node_weights[local] = row_weight
-        weight += row_weight
+        weight += weights[row]
         if n_classes == 0:
-            row_sum = row_weight * values[row]
-            node_sums[local] = row_sum
-            response_sum += row_sum
+            response_sum += sums[row]
         else:
-            label = labels[row]
-            node_labels[local] = label
-            node_counts[label] += row_weight
+            node_counts[labels[row]] += weights[row]
     for label in range(n_classes):
         squared_counts += node_counts[label] * node_counts[label]
     return NodeTotals(weight, response_sum, squared_counts)
@@ -113,21 +105,21 @@ def _is_pure(rows: NDArray[np.int32], response: Response, totals: NodeTotals) ->
 @inlined_kernel
 def _partition(
     rows: NDArray[np.int32], positions: NDArray[np.int32], cut: np.int64, moved: NDArray[np.int32]
-) -> int:
+) -> np.int64:
     """Bring the rows that go left to the front, both sides in their old order; return how many.
 
     Keeping the order means that a node's rows always ascend, so sums do not depend on the path.
     """
-    n_left = 0
-    n_moved = 0
+    n_left = np.int64(0)
+    n_moved = np.int64(0)
     for local in range(rows.shape[0]):
         row = rows[local]
-        if positions[row] <= cut:
-            rows[n_left] = row
-            n_left += 1
-        else:
-            moved[n_moved] = row
-            n_moved += 1
+        # Written to both sides without a branch, which nobody could predict.
+        goes_left = np.int64(positions[row] <= cut)
+        rows[n_left] = row
+        moved[n_moved] = row
+        n_left += goes_left
+        n_moved += 1 - goes_left
     for index in range(n_moved):
         rows[n_left + index] = moved[index]
     return n_left
@@ -151,7 +143,7 @@ def _vote_at_two_leaves(
         if response.n_classes > 0:
             value = np.float64(response.labels[row])
         else:
-            value = scratch.node_sums[local] / scratch.node_weights[local]
+            value = scratch.sums[row] / scratch.weights[row]
         if positions[row] <= cut:
             left = value
         else:
@@ -207,12 +199,12 @@ def grow_tree(
             continue
         rows = scratch.in_bag[in_start:in_stop]
         out_rows = scratch.out_of_bag[out_start:out_stop]
-        totals = _load_node(rows, response, scratch)
+        totals = _add_up(rows, response, scratch)
         feature = np.int64(-1)
         position = np.int64(-1)
         is_perfect = False
         if totals.weight > growth.min_node_rows and not _is_pure(rows, response, totals):
-            cut = find_cut(table, rows, totals, response.n_classes, growth, scratch)
+            cut = find_cut(table, rows, totals, response, growth, scratch)
             feature = cut.feature
             position = cut.position
             is_perfect = cut.is_perfect

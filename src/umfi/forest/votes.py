@@ -41,7 +41,7 @@ def out_of_bag_totals(
     totals = np.zeros((n_rows, max(1, response.n_classes)))
     n_votes = np.zeros(n_rows, dtype=np.int64)
     for tree in range(first_tree, first_tree + n_trees):
-        n_in_bag, n_out_of_bag = start_tree(scratch, seed, tree)
+        n_in_bag, n_out_of_bag = start_tree(scratch, response, seed, tree)
         grow_tree(
             table,
             response,
