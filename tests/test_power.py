@@ -8,7 +8,8 @@ from sklearn.preprocessing import StandardScaler
 
 import umfi
 from umfi.columns import read_columns
-from umfi.power import score_permuted, score_predictions
+from umfi.power import score_permuted
+from umfi.power.measures import score_predictions
 from umfi.target import Target, read_target
 
 

@@ -23,7 +23,7 @@ from umfi.forest import (
     rank_columns,
 )
 from umfi.methods.problem import Problem, ScorePair, with_common_parameters
-from umfi.power import ForestPower, forest_response
+from umfi.power.forest import ForestPower, forest_response
 from umfi.result import ImportanceResult
 from umfi.target import Target
 from umfi.tasks import TaskName, kernel_seed
