@@ -5,6 +5,7 @@ import pytest
 
 from tests.naive import forest as naive
 from umfi.forest import Growth, Response, majority_classes, out_of_bag_totals, rank_columns
+from umfi.forest.node_order import is_small
 
 SEED = 20230425
 
@@ -70,22 +71,37 @@ def test_totals_equal_the_twin_to_the_bit(kind, n_classes, is_random, mtry):
 
 
 @pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
-def test_totals_equal_the_twin_on_a_long_table(is_random):
-    values = make_columns("ties", n_rows=3000, n_columns=2)
-    values[:, 0] = np.random.default_rng(1).normal(size=3000)
-    response, _ = make_response(values, 0)
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_totals_equal_the_twin_on_a_table_long_enough_for_insertion(n_classes, is_random):
+    values = make_columns("ties", n_rows=1200, n_columns=2)
+    values[:, 0] = np.random.default_rng(1).normal(size=1200)
+    response, labels = make_response(values, n_classes)
+    is_sorted = [is_small(n_node_rows, (1200 + 63) // 64) for n_node_rows in (3, 6, 7)]
+    assert is_sorted == [True, True, False]
 
     totals, n_votes = out_of_bag_totals(
         rank_columns(values),
-        Response(response, np.zeros(3000, np.int32), 0),
-        Growth(1, 20, is_random),
+        Response(
+            response,
+            np.zeros(1200, np.int32) if labels is None else labels.astype(np.int32),
+            n_classes,
+        ),
+        Growth(1, 2, is_random),
         0,
         1,
         np.uint64(SEED),
     )
 
     expected, expected_votes = naive.forest_totals(
-        values.T.tolist(), response.tolist(), None, 0, 1, 20, is_random, 1, SEED
+        values.T.tolist(),
+        response.tolist(),
+        None if labels is None else labels.tolist(),
+        n_classes,
+        1,
+        2,
+        is_random,
+        1,
+        SEED,
     )
     assert n_votes.tolist() == expected_votes
     assert totals.tolist() == expected
