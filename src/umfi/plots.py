@@ -63,7 +63,8 @@ def plot_importances(result: ImportanceResult, ax: Axes | None = None) -> Axes:
     settings = result.settings
     spread = f", ± spread over {result.n_repeats} repeats" if has_spread else ""
     ax.set_xlabel(f"importance ({settings.get('measure', 'score')}{spread})")
-    method = str(settings.get("method", "importance")).replace("_", " ")
+    method = str(settings.get("method", "feature"))
+    method = method.replace("ultra_", "ultra-").replace("_", " ")
     ax.set_title(f"{method} importance for {_plain_text(settings.get('target', 'y'))}", loc="left")
     return ax
 
