@@ -6,7 +6,7 @@ the table of names beside it.
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
 
@@ -65,4 +65,4 @@ def check_protocol(protocol: str) -> ProtocolName:
     """Return the protocol if it is one."""
     if protocol not in PROTOCOLS:
         raise unknown_name("protocol", protocol, PROTOCOLS)
-    return protocol  # type: ignore[return-value]
+    return cast(ProtocolName, protocol)

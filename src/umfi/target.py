@@ -118,8 +118,9 @@ def _target_series(y: Any) -> nw.Series[Any]:
         raise InputError(
             f"y is the text {y!r}: pass the values, such as table[{y!r}], and drop them from X."
         )
-    if nw.dependencies.is_pyarrow_chunked_array(y) is False and hasattr(y, "__arrow_c_array__"):
-        y = _as_chunked_array(y)
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(y, pyarrow.Array):
+        y = pyarrow.chunked_array([y])  # The form that narwhals reads.
     if isinstance(y, list | tuple):
         y = np.asarray(y)
     if isinstance(y, np.ndarray):
@@ -141,12 +142,6 @@ def _target_series(y: Any) -> nw.Series[Any]:
             raise InputError(f"y has {len(native.columns)} columns: pass one value a row.")
         return native.get_column(native.columns[0])
     return native
-
-
-def _as_chunked_array(y: Any) -> Any:
-    """Return a pyarrow array in the form that narwhals reads."""
-    pyarrow = nw.dependencies.get_pyarrow()
-    return pyarrow.chunked_array([y]) if isinstance(y, pyarrow.Array) else y
 
 
 def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:

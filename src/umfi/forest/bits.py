@@ -8,16 +8,16 @@ import numpy as np
 from numba import config, types
 from numba.extending import intrinsic
 
-from umfi.forest.jit import kernel
+from umfi.forest.jit import inlined_kernel
 
 __all__ = ["lowest_bit"]
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]
 
-    def lowest_bit(word: np.uint64) -> int:
+    def lowest_bit(word: np.uint64) -> np.int64:
         """Return the position of the lowest set bit of a word that is not zero."""
         number = int(word)
-        return (number & -number).bit_length() - 1
+        return np.int64((number & -number).bit_length() - 1)
 
 else:
 
@@ -30,7 +30,7 @@ else:
 
     _count_trailing_zeros: Any = intrinsic(_type_count_trailing_zeros)
 
-    @kernel
-    def lowest_bit(word: np.uint64) -> int:
+    @inlined_kernel
+    def lowest_bit(word: np.uint64) -> np.int64:
         """Return the position of the lowest set bit of a word that is not zero."""
-        return np.int64(_count_trailing_zeros(word))  # type: ignore[return-value]
+        return np.int64(_count_trailing_zeros(word))

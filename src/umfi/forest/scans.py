@@ -95,7 +95,7 @@ def scan_marked_responses(
         word = bitmap[word_index]
         bitmap[word_index] = ZERO
         while word != ZERO:
-            position = np.int64(word_index * BITS_A_WORD + lowest_bit(word))
+            position = word_index * BITS_A_WORD + lowest_bit(word)
             word &= word - ONE
             if previous >= 0 and not (
                 has_ties and sorted_values[previous] == sorted_values[position]
@@ -189,7 +189,7 @@ def scan_marked_classes(
         if is_perfect:  # The rest is only cleared.
             continue
         while word != ZERO:
-            position = np.int64(word_index * BITS_A_WORD + lowest_bit(word))
+            position = word_index * BITS_A_WORD + lowest_bit(word)
             word &= word - ONE
             if previous >= 0 and not (
                 has_ties and sorted_values[previous] == sorted_values[position]

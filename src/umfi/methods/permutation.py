@@ -7,6 +7,7 @@ them. How they are shuffled is left open, for the conditional variant.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,8 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
         return sums
 
     if problem.target.task == "regression":
-        problem.settings["measure"] = "mean squared error"
+        settings = problem.settings | {"measure": "mean squared error"}
+        problem = replace(problem, settings=settings)
     blocks = range(0, forest.n_trees, TREES_PER_TASK)
     repeats = range(problem.repeats)
     answers = problem.run(work, [(repeat, block) for repeat in repeats for block in blocks])

@@ -189,8 +189,7 @@ class Problem:
     def run_features(
         self,
         work: Callable[[Columns, Target, int, int], ScorePair],
-        *,
-        representatives: Sequence[int] | None = None,
+        representatives: Sequence[int],
     ) -> ImportanceResult:
         """Return the result of scoring each feature in each repeat.
 
@@ -198,26 +197,21 @@ class Problem:
         ----------
         work : callable
             From the columns and response of a repeat, a feature's index and the repeat to scores.
-        representatives : sequence of int, optional
+        representatives : sequence of int
             For each column the index of the column whose scores it gets.
         """
-        sources = list(
-            range(self.columns.n_columns) if representatives is None else representatives
-        )
         repeats = range(self.repeats)
-        data = {repeat: self.rows_of(repeat) for repeat in repeats} if self.repeats == 1 else {}
 
         def work_on(name: TaskName) -> ScorePair:
             index, repeat = int(name[0]), int(name[1])
-            columns, target = data[repeat] if repeat in data else self.rows_of(repeat)
-            return work(columns, target, index, repeat)
+            return work(*self.rows_of(repeat), index, repeat)
 
-        names = [(source, repeat) for repeat in repeats for source in sorted(set(sources))]
-        answers = self.run(work_on, names)
+        scored = sorted(set(representatives))
+        answers = self.run(work_on, [(index, repeat) for repeat in repeats for index in scored])
         return self.result(
-            (feature, repeat, answers[source, repeat])
+            (feature, repeat, answers[index, repeat])
             for repeat in repeats
-            for feature, source in enumerate(sources)
+            for feature, index in enumerate(representatives)
         )
 
     def result(

@@ -55,7 +55,7 @@ def compare_in_context(
             return ScorePair.no_difference(score)
         return _score_pair(problem, context, columns.select([index]), target, repeat, protocol)
 
-    return problem.run_features(work, representatives=problem.columns.first_copies().tolist())
+    return problem.run_features(work, problem.columns.first_copies().tolist())
 
 
 def _score_pair(
