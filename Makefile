@@ -30,8 +30,7 @@ lint: install
 
 bench: install
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
-	$(BIN)/python benchmarks/node_order.py
-	$(BIN)/python benchmarks/forests.py
+	$(BIN)/python benchmarks/bench.py
 
 clean:
 	rm -rf .venv demo build dist .coverage* .mypy_cache .pytest_cache .ruff_cache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ class Case:
     n_trees, n_threads : of the forest
     is_random : extremely randomised trees
     n_rounds : how often every contender takes its turn
+    floors : at least how many times slower than umfi each contender has to be
     """
 
     n_rows: int
@@ -29,6 +31,7 @@ class Case:
     n_threads: int = 1
     is_random: bool = False
     n_rounds: int = 7
+    floors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -60,9 +63,22 @@ class Case:
 
 
 FOREST_CASES = (
-    Case(572, 50, n_classes=4),
-    Case(1000, 4),
-    Case(1000, 4, is_random=True),
-    Case(572, 4000, n_classes=4, n_rounds=5),
-    Case(100_000, 30, n_trees=20, n_threads=2, n_rounds=3),
+    Case(
+        572,
+        50,
+        n_classes=4,
+        n_rounds=11,
+        floors={"ranger": 6.0, "scikit-learn-intelex": 4.5, "scikit-learn": 15.0},
+    ),
+    Case(1000, 4, n_rounds=11, floors={"ranger": 5.0}),
+    Case(1000, 4, is_random=True, n_rounds=11, floors={"ranger": 5.0}),
+    Case(572, 4000, n_classes=4, n_rounds=5, floors={"ranger": 6.0}),
+    Case(
+        100_000,
+        30,
+        n_trees=20,
+        n_threads=2,
+        n_rounds=3,
+        floors={"ranger": 5.0, "scikit-learn-intelex": 1.0},
+    ),
 )

@@ -1,22 +1,18 @@
-"""Measure one forest's out-of-bag score beside its peers, in one run, taking turns.
+"""One forest's out-of-bag score beside its peers, taking turns.
 
-Times are medians over rounds; ratios are taken round by round, with their quartiles. Writes
-``benchmarks/report.md`` and ``benchmarks/report.json``.
+Times are medians over rounds; ratios are taken round by round, with their quartiles.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import platform
-from pathlib import Path
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from cases import FOREST_CASES, Case
 from contenders import CONTENDERS, Measure, MissingContenderError
-
-FOLDER = Path(__file__).parent
+from report import Section
 
 
 def measure_case(case: Case) -> dict[str, Any]:
@@ -43,43 +39,30 @@ def write_rows(case: Case, found: dict[str, Any]) -> list[str]:
     """Return the report's lines on one case."""
     ours = np.array(found["umfi"]["seconds"])
     lines = [
-        f"### {case.name}",
-        "",
-        "| | median ms | times slower than umfi (quartiles) | score |",
-        "|---|---|---|---|",
+        "| | median ms | times slower than umfi (quartiles) | floor | score |",
+        "|---|---|---|---|---|",
     ]
     for name, contender in found.items():
         if "missing" in contender:
-            lines.append(f"| {name} | missing: {contender['missing']} | | |")
+            lines.append(f"| {name} | missing: {contender['missing']} | | | |")
             continue
         seconds = np.array(contender["seconds"])
         low, ratio, high = np.quantile(seconds / ours, [0.25, 0.5, 0.75])
+        floor = case.floors.get(name)
+        is_below = "" if floor is None else f"{floor:g}{', missed' if ratio < floor else ''}"
         lines.append(
             f"| {name} {contender['version']} | {1e3 * np.median(seconds):,.1f} | "
-            f"{ratio:.1f} ({low:.1f} to {high:.1f}) | {np.mean(contender['scores']):.4f} |"
+            f"{ratio:.1f} ({low:.1f} to {high:.1f}) | {is_below} | "
+            f"{np.mean(contender['scores']):.4f} |"
         )
-    return [*lines, ""]
+    return lines
 
 
-def main() -> None:
-    machine = {
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-    }
-    results = []
-    lines = ["# Forest benchmarks", "", f"Machine: {machine}", ""]
+def sections() -> Iterator[Section]:
+    """Yield a section of the report for each case."""
     for case in FOREST_CASES:
-        found = measure_case(case)
-        results.append({"case": case.name, "contenders": found})
-        rows = write_rows(case, found)
-        lines += rows
-        print("\n".join(rows), flush=True)
-    (FOLDER / "report.md").write_text("\n".join(lines), encoding="utf-8")
-    document = json.dumps({"machine": machine, "results": results}, indent=1)
-    (FOLDER / "report.json").write_text(document, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+        with warnings.catch_warnings():
+            # Few trees leave rows without a vote, which peers warn of in every round.
+            warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+            found = measure_case(case)
+        yield Section(f"One forest: {case.name}", write_rows(case, found), found)

@@ -207,6 +207,7 @@ def test_unknown_features_are_named_with_the_nearest():
     [
         (lambda: umfi.ForestPower(n_trees=0), "n_trees=0 is not valid"),
         (lambda: umfi.ForestPower(mtry=0.5), "mtry=0.5 is not valid"),
+        (lambda: umfi.ForestPower(rows_per_tree=0), "rows_per_tree=0 is not valid"),
         (lambda: umfi.ForestPower(min_node_rows=-1), "min_node_rows=-1 is not valid"),
         (lambda: umfi.ForestPower(split="bset"), "did you mean 'best'"),
         (lambda: umfi.TransportRemover(rows_per_bin=1), "rows_per_bin=1 is too small"),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -6,6 +8,7 @@ import pytest
 
 import umfi
 from umfi.columns import Kind, frame_like, read_columns
+from umfi.forest import rank_columns
 
 ROWS = 30
 RNG = np.random.default_rng(1)
@@ -111,4 +114,74 @@ def test_frame_like_never_hands_out_our_own_memory():
     table = np.arange(40.0).reshape(20, 2)
     columns = read_columns(table)
     frame_like(table, columns)[0, 0] = -1.0
-    assert columns.values[0, 0] == 0.0  # noqa: PD011
+    assert columns.values[0, 0] == 0.0
+
+
+def assert_ranked_right(columns):
+    for ours, expected in zip(columns.ranks, rank_columns(columns.values), strict=True):
+        np.testing.assert_array_equal(ours, expected)
+
+
+@pytest.fixture
+def ranked():
+    """Columns with ties whose ranks and ties are known already."""
+    columns = read_columns(np.random.default_rng(0).normal(size=(40, 6)).round(2))
+    assert columns.ranks is columns.ranks
+    assert not columns.has_heavy_ties.any()
+    return columns
+
+
+def test_ranks_are_handed_on(ranked):
+    selected = ranked.select([4, 0, 3])
+    assert_ranked_right(selected)
+    assert_ranked_right(ranked.without(2).select([1, 0]))
+    joined = selected.prepend(ranked.select([5]))
+    assert_ranked_right(joined)
+    assert_ranked_right(joined.without(0))
+    assert_ranked_right(ranked.select([]))
+    assert ranked.select(range(6)) is ranked
+
+
+def test_changed_columns_are_ranked_again(ranked):
+    values = ranked.values.copy()
+    values[:, [1, 4]] *= -1.0
+    is_changed = np.isin(np.arange(6), [1, 4])
+    changed = ranked.with_changed(values, is_changed)
+    assert_ranked_right(changed)
+    assert_ranked_right(ranked.with_changed(-values))
+    # The parts of a join are ranked where they stand in it.
+    part = ranked.with_changed(values, is_changed)
+    assert_ranked_right(part.prepend(ranked.select([0])))
+    assert_ranked_right(part)
+
+
+def test_a_copy_with_other_values_inherits_no_ranks(ranked):
+    selected = ranked.select([0, 1])
+    assert_ranked_right(replace(ranked, values=-ranked.values))
+    assert_ranked_right(replace(selected, values=-selected.values))
+    assert_ranked_right(ranked.take_rows(np.arange(5, 30)))
+
+
+def test_only_known_columns_are_not_sorted_again(ranked, monkeypatch):
+    sorted_widths = []
+
+    def count(values, **settings):
+        sorted_widths.append(values.shape[1])
+        return rank_columns(values, **settings)
+
+    monkeypatch.setattr("umfi.columns.rank_columns", count)
+    values = ranked.values.copy()
+    values[:, 2] += np.arange(40)
+    context = ranked.with_changed(values, np.arange(6) == 2).without(0)
+    together = context.prepend(ranked.select([0]))
+    assert_ranked_right(together)
+    assert_ranked_right(context)
+    assert sorted_widths == [1]
+
+
+def test_ties_are_handed_on():
+    table = np.column_stack([np.arange(40.0), np.arange(40) % 2])
+    columns = read_columns(table)
+    assert columns.has_heavy_ties.tolist() == [False, True]
+    assert columns.select([1]).has_heavy_ties.tolist() == [True]
+    assert columns.with_changed(table[:, ::-1]).has_heavy_ties.tolist() == [True, False]

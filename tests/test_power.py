@@ -46,6 +46,24 @@ def test_forest_tells_signal_from_noise(power, table, classes):
     assert umfi.predictive_power(*classes, power=power, random_state=0) > 0.85
 
 
+@pytest.mark.parametrize("which", ["regression", "classification"])
+def test_trees_on_fewer_rows_score_all_rows(which, table, classes):
+    X, y = table if which == "regression" else classes
+
+    def score(rows_per_tree, n_jobs=1):
+        power = umfi.ForestPower(rows_per_tree=rows_per_tree)
+        return umfi.predictive_power(X, y, power=power, random_state=0, n_jobs=n_jobs)
+
+    assert score(200) == score(None)
+    assert score(80) == score(80, n_jobs=2) != score(200)
+    assert score(200) - 0.15 < score(80) < score(200) + 0.02
+
+
+def test_default_rows_per_tree_leaves_tables_of_fifty_thousand_rows_whole(table):
+    target = read_target(table[1], task="regression")
+    assert umfi.ForestPower().growth(4, target).rows_per_tree >= 50_000
+
+
 def test_scores_below_chance_are_not_floored(table):
     X, y = table
     assert umfi.predictive_power(X[["x4"]], y, random_state=0) < 0.0

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -18,11 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.errors import InputError, listed, unknown_name
+from umfi.forest import RankTable, copy_ranks, new_rank_table, part_of_table, rank_columns
 
 __all__ = ["MIN_ROWS", "Columns", "Kind", "frame_like", "read_columns"]
 
 # Below this an out-of-bag score says next to nothing: about seven rows a tree are out of bag.
 MIN_ROWS = 20
+# A column has heavy ties when this share of its rows holds a value that many rows hold.
+MIN_TIED_SHARE = 0.1
+MIN_TIED_ROWS = 5
 
 
 class Kind(StrEnum):
@@ -55,6 +60,49 @@ class Columns:
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
 
+    @cached_property
+    def ranks(self) -> RankTable:
+        """The ranks of every column; what is known of a column already is not sorted again."""
+        table = new_rank_table(self.n_rows, self.n_columns)
+        self._write_ranks(table)
+        return table
+
+    def _write_ranks(self, table: RankTable) -> None:
+        if "ranks" in self.__dict__:
+            copy_ranks(self.ranks, table, slice(None))
+            return
+        origin: _Origin | None = self.__dict__.get("_origin")
+        if origin is None:
+            rank_columns(self.values, out=table)
+        else:
+            origin.write_ranks(self, table)
+
+    @cached_property
+    def has_heavy_ties(self) -> NDArray[np.bool_]:
+        """A mask, shape (n_columns,): columns with so many equal values that they are steps.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = np.arange(40.0)
+        >>> read_columns(np.column_stack([rows, rows % 2, np.maximum(rows, 10)])).has_heavy_ties
+        array([False,  True,  True])
+        """
+        origin = self.__dict__.get("_origin")
+        if isinstance(origin, _Selection):
+            return origin.parent.has_heavy_ties[origin.positions]
+        is_tied = np.zeros(self.n_columns, dtype=bool)
+        for position, column in enumerate(self.values.T):
+            counts = np.unique(column, return_counts=True)[1]
+            n_tied = counts[counts >= MIN_TIED_ROWS].sum()
+            is_tied[position] = n_tied >= MIN_TIED_SHARE * self.n_rows
+        return is_tied
+
+    def _made_from(self, origin: _Origin) -> Columns:
+        # Not a field: a copy with other values must not inherit it.
+        self.__dict__["_origin"] = origin
+        return self
+
     @property
     def n_rows(self) -> int:
         """Return the number of rows."""
@@ -76,16 +124,40 @@ class Columns:
 
     def select(self, indices: Sequence[int] | NDArray[np.intp]) -> Columns:
         """Return the columns at these positions, in this order."""
-        positions = [int(position) for position in indices]
-        return Columns(
+        positions = np.asarray(indices, dtype=np.intp)
+        if np.array_equal(positions, np.arange(self.n_columns)):
+            return self
+        chosen = positions.tolist()
+        selected = Columns(
             values=np.asfortranarray(self.values[:, positions]),
-            names=tuple(self.names[position] for position in positions),
-            kinds=tuple(self.kinds[position] for position in positions),
+            names=tuple([self.names[position] for position in chosen]),
+            kinds=tuple([self.kinds[position] for position in chosen]),
         )
+        return selected._made_from(_Selection(self, positions))
 
     def without(self, index: int) -> Columns:
         """Return all columns but the one at this position."""
-        return self.select([other for other in range(self.n_columns) if other != index])
+        return self.select(np.delete(np.arange(self.n_columns), index))
+
+    def with_changed(
+        self, values: NDArray[np.float64], is_changed: NDArray[np.bool_] | None = None
+    ) -> Columns:
+        """Return continuous columns of the same names with other values.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n_rows, n_columns)
+        is_changed : ndarray of bool, shape (n_columns,), optional
+            Where the values are others; everywhere by default.
+        """
+        changed = Columns(
+            values=np.asfortranarray(values),
+            names=self.names,
+            kinds=(Kind.CONTINUOUS,) * self.n_columns,
+        )
+        if is_changed is None or is_changed.all():
+            return changed
+        return changed._made_from(_Change(self, is_changed))
 
     def take_rows(self, rows: NDArray[np.intp]) -> Columns:
         """Return these rows of every column."""
@@ -93,11 +165,13 @@ class Columns:
 
     def prepend(self, other: Columns) -> Columns:
         """Return the other columns followed by these."""
-        return Columns(
-            values=np.asfortranarray(np.hstack([other.values, self.values])),
-            names=other.names + self.names,
-            kinds=other.kinds + self.kinds,
+        values = np.empty((self.n_rows, other.n_columns + self.n_columns), order="F")
+        values[:, : other.n_columns] = other.values
+        values[:, other.n_columns :] = self.values
+        joined = Columns(
+            values=values, names=other.names + self.names, kinds=other.kinds + self.kinds
         )
+        return joined._made_from(_Join(other, self))
 
     def with_rows_permuted(self, index: int, permutation: NDArray[np.intp]) -> Columns:
         """Return the columns with the rows of one of them permuted."""
@@ -127,6 +201,50 @@ class Columns:
         return np.array(
             [first.setdefault(key, position) for position, key in enumerate(keys)], dtype=np.intp
         )
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """Columns taken from others."""
+
+    parent: Columns
+    positions: NDArray[np.intp]
+
+    def write_ranks(self, columns: Columns, table: RankTable) -> None:
+        copy_ranks(part_of_table(self.parent.ranks, self.positions), table, slice(None))
+
+
+@dataclass(frozen=True)
+class _Join:
+    """Columns put side by side."""
+
+    first: Columns
+    second: Columns
+
+    def write_ranks(self, columns: Columns, table: RankTable) -> None:
+        start = 0
+        for part in (self.first, self.second):
+            view = part_of_table(table, slice(start, start + part.n_columns))
+            part._write_ranks(view)
+            # The parts are scored as well; their ranks are where they were written.
+            part.__dict__.setdefault("ranks", view)
+            start += part.n_columns
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Columns some of which have other values than before."""
+
+    parent: Columns
+    is_changed: NDArray[np.bool_]
+
+    def write_ranks(self, columns: Columns, table: RankTable) -> None:
+        kept, changed = np.flatnonzero(~self.is_changed), np.flatnonzero(self.is_changed)
+        copy_ranks(part_of_table(self.parent.ranks, kept), table, kept)
+        copy_ranks(rank_columns(columns.values[:, changed]), table, changed)
+
+
+_Origin = _Selection | _Join | _Change
 
 
 def read_columns(X: Any, *, kinds: Mapping[str, str] | None = None) -> Columns:

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from tests.naive import forest as naive
-from umfi.forest import Growth, Response, majority_classes, out_of_bag_totals, rank_columns
-from umfi.forest.node_order import is_small
+from umfi.forest import (
+    Growth,
+    Response,
+    majority_classes,
+    out_of_bag_totals,
+    rank_columns,
+    subsampled_totals,
+)
 
 SEED = 20230425
 
@@ -72,39 +78,50 @@ def test_totals_equal_the_twin_to_the_bit(kind, n_classes, is_random, mtry):
 
 @pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
 @pytest.mark.parametrize("n_classes", [0, 3])
-def test_totals_equal_the_twin_on_a_table_long_enough_for_insertion(n_classes, is_random):
-    values = make_columns("ties", n_rows=1200, n_columns=2)
-    values[:, 0] = np.random.default_rng(1).normal(size=1200)
+@pytest.mark.parametrize("rows_per_tree", [None, 50], ids=["all rows", "subsampled"])
+def test_bins_and_subsampled_trees_equal_the_twin(rows_per_tree, n_classes, is_random):
+    values = make_columns("mixed", n_rows=200, n_columns=5)
     response, labels = make_response(values, n_classes)
-    is_sorted = [is_small(n_node_rows, (1200 + 63) // 64) for n_node_rows in (3, 6, 7)]
-    assert is_sorted == [True, True, False]
-
-    totals, n_votes = out_of_bag_totals(
-        rank_columns(values),
-        Response(
-            response,
-            np.zeros(1200, np.int32) if labels is None else labels.astype(np.int32),
-            n_classes,
-        ),
-        Growth(1, 2, is_random),
-        0,
-        1,
-        np.uint64(SEED),
+    response = (64 * response).round()  # Whole numbers, so that sums do not round.
+    table = rank_columns(values, max_positions=70)
+    growth = Growth(2, 3, is_random, rows_per_tree or 200)
+    kernel_response = Response(
+        response, np.zeros(200, np.int32) if labels is None else labels.astype(np.int32), n_classes
     )
 
+    if rows_per_tree is None:
+        tally = out_of_bag_totals(table, kernel_response, growth, 0, 4, np.uint64(SEED))
+    else:
+        by_row = np.ascontiguousarray(table.positions.T)
+        tally = subsampled_totals(table, by_row, kernel_response, growth, 0, 4, np.uint64(SEED))
+
+    middles = np.take_along_axis(table.sorted_values, table.positions.astype(int), axis=1)
     expected, expected_votes = naive.forest_totals(
-        values.T.tolist(),
+        middles.tolist(),
         response.tolist(),
         None if labels is None else labels.tolist(),
         n_classes,
-        1,
         2,
+        3,
         is_random,
-        1,
+        4,
         SEED,
+        prune=rows_per_tree is None,
+        rows_per_tree=rows_per_tree,
     )
-    assert n_votes.tolist() == expected_votes
-    assert totals.tolist() == expected
+    assert tally.n_votes.tolist() == expected_votes
+    assert tally.totals.tolist() == expected
+
+
+def test_rows_have_as_many_votes_when_trees_are_subsampled():
+    values = make_columns("continuous", n_rows=2000, n_columns=2)
+    table = rank_columns(values)
+    response = Response(values[:, 0].copy(), np.zeros(2000, np.int32), 0)
+    whole = out_of_bag_totals(table, response, Growth(1, 5, False), 0, 20, np.uint64(1))
+    by_row = np.ascontiguousarray(table.positions.T)
+    part = subsampled_totals(table, by_row, response, Growth(1, 5, False, 300), 0, 20, np.uint64(1))
+    np.testing.assert_array_equal(part.n_votes, whole.n_votes)
+    assert part.n_votes.mean() / 20 == pytest.approx(np.exp(-1), abs=0.01)
 
 
 def test_blocks_of_trees_add_up_to_the_forest():

@@ -19,7 +19,7 @@ class TablePower:
         self.asked = []
 
     def score(self, columns, target, seed):
-        subset = tuple(round(mean / 10) for mean in columns.values.mean(axis=0))  # noqa: PD011
+        subset = tuple(round(mean / 10) for mean in columns.values.mean(axis=0))
         self.asked.append(subset)
         return WORTH[subset]
 

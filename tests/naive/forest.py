@@ -38,6 +38,7 @@ class Tree:
     """Grow on a table given as a list of columns, and predict the out-of-bag rows.
 
     ``labels`` is None for regression. ``prune`` leaves out branches that no out-of-bag row reaches.
+    With ``rows_per_tree`` only so many of the draws count, and later rows are not used at all.
     """
 
     def __init__(
@@ -52,18 +53,18 @@ class Tree:
         seed,
         number,
         prune=True,
+        rows_per_tree=None,
     ):
         self.columns, self.response, self.labels = columns, response, labels
         self.n_classes, self.mtry, self.min_node_rows = n_classes, mtry, min_node_rows
         self.is_random, self.prune = is_random, prune
         self.stream = Stream(seed, number)
         n_rows = len(columns[0])
-        self.weights = [0] * n_rows
-        for _ in range(n_rows):
-            self.weights[self.stream.below(n_rows)] += 1
+        draws = [self.stream.below(n_rows) for _ in range(n_rows)]
+        self.weights = [draws[:rows_per_tree].count(row) for row in range(n_rows)]
         self.features = list(range(len(columns)))
         in_bag = [row for row in range(n_rows) if self.weights[row] > 0]
-        self.out_of_bag = [row for row in range(n_rows) if self.weights[row] == 0]
+        self.out_of_bag = [row for row in range(n_rows) if row not in draws]
         self.predictions = {}
         self.root = self.grow(in_bag, self.out_of_bag)
 
@@ -169,7 +170,16 @@ class Tree:
 
 
 def forest_totals(
-    columns, response, labels, n_classes, mtry, min_node_rows, is_random, n_trees, seed
+    columns,
+    response,
+    labels,
+    n_classes,
+    mtry,
+    min_node_rows,
+    is_random,
+    n_trees,
+    seed,
+    **settings,
 ):
     """Return the summed predictions or votes and the number of votes of each row."""
     n_rows = len(columns[0])
@@ -177,7 +187,16 @@ def forest_totals(
     n_votes = [0] * n_rows
     for number in range(n_trees):
         tree = Tree(
-            columns, response, labels, n_classes, mtry, min_node_rows, is_random, seed, number
+            columns,
+            response,
+            labels,
+            n_classes,
+            mtry,
+            min_node_rows,
+            is_random,
+            seed,
+            number,
+            **settings,
         )
         for row, prediction in tree.predictions.items():
             n_votes[row] += 1

@@ -6,7 +6,8 @@ import pytest
 from scipy import stats
 
 import umfi
-from umfi.removal.steps import has_heavy_ties, linear_step_ranks, random_ranks
+from umfi.columns import read_columns
+from umfi.removal.steps import linear_step_ranks, random_ranks
 
 N_ROWS = 600
 REMOVERS = {"linear": "linear", "transport": umfi.TransportRemover(rows_per_bin=60)}
@@ -109,4 +110,4 @@ def test_heavy_ties_are_recognised():
             np.ones(200),
         ]
     )
-    assert has_heavy_ties(table).tolist() == [False, True, True, False, True]
+    assert read_columns(table).has_heavy_ties.tolist() == [False, True, True, False, True]

@@ -6,21 +6,36 @@ one after the other and keeps nothing but their votes, ``majority_classes`` coun
 """
 
 from umfi.forest.model import Growth, RecordedTree, Response
-from umfi.forest.ranks import RankTable, permute_column, rank_columns
+from umfi.forest.ranks import (
+    RankTable,
+    copy_ranks,
+    new_rank_table,
+    order_rows,
+    part_of_table,
+    permute_column,
+    rank_columns,
+)
 from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_rows, grow_recorded_tree
-from umfi.forest.votes import majority_classes, out_of_bag_totals
+from umfi.forest.subsampled import subsampled_totals
+from umfi.forest.votes import Tally, majority_classes, out_of_bag_totals
 
 __all__ = [
     "Growth",
     "RankTable",
     "RecordedTree",
     "Response",
+    "Tally",
     "bin_by_cuts",
     "chi_squared",
+    "copy_ranks",
     "drop_rows",
     "grow_recorded_tree",
     "majority_classes",
+    "new_rank_table",
+    "order_rows",
     "out_of_bag_totals",
+    "part_of_table",
     "permute_column",
     "rank_columns",
+    "subsampled_totals",
 ]

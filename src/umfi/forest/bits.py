@@ -8,7 +8,7 @@ import numpy as np
 from numba import config, types
 from numba.extending import intrinsic
 
-from umfi.forest.jit import inlined_kernel
+from umfi.jit import inlined_kernel
 
 __all__ = ["lowest_bit"]
 

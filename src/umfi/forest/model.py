@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.jit import kernel
+from umfi.forest.ranks import RankTable
+from umfi.jit import kernel
 
 __all__ = ["Growth", "RecordedTree", "Response", "Scratch", "new_recorded_tree", "new_scratch"]
 
@@ -36,6 +37,7 @@ class Growth(NamedTuple):
     mtry: int
     min_node_rows: int
     is_split_random: bool
+    rows_per_tree: int = 2**62
 
 
 class Scratch(NamedTuple):
@@ -46,31 +48,33 @@ class Scratch(NamedTuple):
     stream : the tree's random stream, shape (1,)
     features : a permutation of the columns; its head is the draw of a node, shape (n_columns,)
     weights : how often the bootstrap drew each row, shape (n_rows,)
-    sums : weight times response of each row, shape (n_rows,)
+    moments : weight, and weight times response, of each row, shape (n_rows, 2)
     in_bag, out_of_bag : rows, arranged so that a node's rows are contiguous, shape (n_rows,)
     moved : rows on their way to the right child, shape (n_rows,)
     draws : weight and class of each row in one number, see ``scans.py``, shape (n_rows,)
-    bitmap : a bit for each position of a column; all zero between uses, shape (n_rows / 64,)
-    draws_at, sums_at : draws or weights, and sums, at each position marked, shape (n_rows,)
-    ordered_position, ordered_row : a small node's rows in the order of a column, shape (n_rows,)
+    bitmap : a bit for each position of a column; all zero between uses, shape (n_positions / 64,)
+    draws_at : draw of the row at each position marked, shape (n_positions,)
+    moments_at : summed moments of the rows at each position; all zero between uses, shape
+        (n_positions, 2)
+    counts_at : weight of each class at each bin; all zero between uses, shape
+        (n_positions, n_classes), empty if no rows share a position
     left_counts, node_counts : weight of each class, shape (n_classes,)
     reciprocals : 1 / weight, so that scanning cuts needs no division, shape (n_rows + 1,)
     stack : nodes that wait: bounds in both row arrays and node number, shape (n_rows + 2, 5)
     """
 
     stream: NDArray[np.uint64]
-    features: NDArray[np.int32]
+    features: NDArray[np.uint32]
     weights: NDArray[np.int32]
-    sums: NDArray[np.float64]
-    in_bag: NDArray[np.int32]
-    out_of_bag: NDArray[np.int32]
-    moved: NDArray[np.int32]
+    moments: NDArray[np.float64]
+    in_bag: NDArray[np.uint32]
+    out_of_bag: NDArray[np.uint32]
+    moved: NDArray[np.uint32]
     draws: NDArray[np.int64]
     bitmap: NDArray[np.uint64]
     draws_at: NDArray[np.int64]
-    sums_at: NDArray[np.float64]
-    ordered_position: NDArray[np.int64]
-    ordered_row: NDArray[np.int32]
+    moments_at: NDArray[np.float64]
+    counts_at: NDArray[np.int64]
     left_counts: NDArray[np.int64]
     node_counts: NDArray[np.int64]
     reciprocals: NDArray[np.float64]
@@ -96,25 +100,25 @@ class RecordedTree(NamedTuple):
 
 
 @kernel
-def new_scratch(n_rows: int, n_columns: int, n_classes: int) -> Scratch:
-    """Return the scratch memory for trees on a table of this shape."""
+def new_scratch(table: RankTable, n_rows: int, n_classes: int) -> Scratch:
+    """Return the scratch memory for trees on so many rows of a table."""
+    n_columns, n_positions = table.sorted_values.shape
     reciprocals = np.zeros(n_rows + 1)
     for weight in range(1, n_rows + 1):
         reciprocals[weight] = 1.0 / weight
     return Scratch(
         np.zeros(1, dtype=np.uint64),
-        np.empty(n_columns, dtype=np.int32),
+        np.empty(n_columns, dtype=np.uint32),
         np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows),
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.int32),
-        np.empty(n_rows, dtype=np.int32),
+        np.empty((n_rows, 2)),
+        np.empty(n_rows, dtype=np.uint32),
+        np.empty(n_rows, dtype=np.uint32),
+        np.empty(n_rows, dtype=np.uint32),
         np.empty(n_rows, dtype=np.int64),
-        np.zeros((n_rows + 63) // 64, dtype=np.uint64),
-        np.empty(n_rows, dtype=np.int64),
-        np.empty(n_rows),
-        np.empty(n_rows, dtype=np.int64),
-        np.empty(n_rows, dtype=np.int32),
+        np.zeros((n_positions + 63) // 64, dtype=np.uint64),
+        np.empty(n_positions, dtype=np.int64),
+        np.zeros((n_positions, 2)),
+        np.zeros((n_positions if table.has_bins else 0, n_classes), dtype=np.int64),
         np.empty(n_classes, dtype=np.int64),
         np.empty(n_classes, dtype=np.int64),
         reciprocals,

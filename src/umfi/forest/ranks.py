@@ -1,22 +1,39 @@
 """Columns as ranks: all that a tree needs to know about a feature.
 
 A split never needs a value, only the order of the rows and, for the place of a cut between two
-values, the sorted values themselves.
+values, the sorted values themselves. A long table is told in bins of neighbouring ranks: a tree
+that tries every cut between thousands of bins is as good as one that tries every cut, and what is
+kept for each bin while a node is searched stays in the processor's cache.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.jit import kernel
+from umfi.jit import kernel
 
-__all__ = ["RankTable", "permute_column", "rank_columns"]
+__all__ = [
+    "MAX_POSITIONS",
+    "RankTable",
+    "copy_ranks",
+    "new_rank_table",
+    "order_rows",
+    "part_of_table",
+    "permute_column",
+    "rank_columns",
+]
 
-
-MAX_SHORT_ROWS = 2**16
+# As many bits as one word can tell of 64 words, see node_order.py. Fewer bins cost accuracy: with
+# 256 the out-of-bag R² of a noisy table of 5,000 rows and 30 columns falls by 0.011.
+MAX_POSITIONS = 4096
+# Columns ranked at a time, so that their keys stay in the cache.
+KEYS_AT_A_TIME = 2**16
+# Among rows whose keys agree so far, a few are put in order by insertion.
+MAX_INSERTED_ROWS = 32
 
 
 class RankTable(NamedTuple):
@@ -24,60 +41,241 @@ class RankTable(NamedTuple):
 
     Attributes
     ----------
-    positions : ndarray of uint16 or int32, shape (n_columns, n_rows)
-        Where each row stands when the column is sorted; equal values stand in row order. Two
-        bytes where they suffice, so that more of the table stays in the cache.
-    sorted_values : ndarray of float64, shape (n_columns, n_rows)
-        Each column in ascending order.
+    positions : ndarray of uint16, shape (n_columns, n_rows)
+        Where each row stands when the column is sorted; equal values stand in row order. With
+        more than ``MAX_POSITIONS`` rows it is a bin of about equally many rows, and equal values
+        share a bin.
+    sorted_values : ndarray of float64, shape (n_columns, n_positions)
+        Each column in ascending order; the middle of each bin, and infinity behind the last one.
     has_ties : ndarray of bool, shape (n_columns,)
-        Whether a column holds a value twice; without, no values need to be compared.
+        Whether rows at different positions have equal values; without, no values need to be
+        compared.
+    has_bins : bool
+        Whether rows share positions.
     """
 
-    positions: NDArray[np.uint16] | NDArray[np.int32]
+    positions: NDArray[np.uint16]
     sorted_values: NDArray[np.float64]
     has_ties: NDArray[np.bool_]
+    has_bins: bool
 
 
-def rank_columns(values: NDArray[np.float64]) -> RankTable:
+def new_rank_table(n_rows: int, n_columns: int, max_positions: int = MAX_POSITIONS) -> RankTable:
+    """Return a table of this shape whose ranks have still to be written."""
+    n_positions = min(n_rows, max_positions)
+    return RankTable(
+        np.empty((n_columns, n_rows), dtype=np.uint16),
+        np.empty((n_columns, n_positions)),
+        np.zeros(n_columns, dtype=np.bool_),
+        n_positions < n_rows,
+    )
+
+
+def rank_columns(
+    values: NDArray[np.float64], max_positions: int = MAX_POSITIONS, out: RankTable | None = None
+) -> RankTable:
     """Return the ranks of every column of a table of shape (n_rows, n_columns).
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n_rows, n_columns)
+    max_positions : int
+        From more rows on there are bins.
+    out : RankTable, optional
+        Where to write them.
 
     Examples
     --------
     >>> import numpy as np
     >>> rank_columns(np.array([[3.0], [1.0], [3.0]])).positions
     array([[1, 0, 2]], dtype=uint16)
+    >>> rank_columns(np.array([[3.0], [1.0], [3.0], [4.0]]), max_positions=3).positions
+    array([[1, 0, 1, 2]], dtype=uint16)
     """
     columns = np.ascontiguousarray(values.T)
     n_columns, n_rows = columns.shape
-    dtype: Any = np.uint16 if n_rows <= MAX_SHORT_ROWS else np.int32
-    table = RankTable(
-        np.empty((n_columns, n_rows), dtype=dtype),
-        np.empty((n_columns, n_rows)),
-        np.zeros(n_columns, dtype=np.bool_),
-    )
-    # NumPy's vectorised sort is not stable; ties, which are few, are put in row order afterwards.
-    _write_ranks(columns, np.argsort(columns, axis=1), table)
+    table = new_rank_table(n_rows, n_columns, max_positions) if out is None else out
+    for first, stop, order in _ordered_parts(columns):
+        _write_ranks(columns[first:stop], order, part_of_table(table, slice(first, stop)))
     return table
 
 
+def order_rows(columns: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the rows of each column in ascending order, equal values in row order.
+
+    Parameters
+    ----------
+    columns : ndarray of float64, shape (n_columns, n_rows)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> order_rows(np.array([[3.0, 1.0, 3.0]]))
+    array([[1, 0, 2]], dtype=int32)
+    """
+    whole = np.empty(columns.shape, dtype=np.int32)
+    for first, stop, order in _ordered_parts(columns):
+        whole[first:stop] = order
+    return whole
+
+
+def _ordered_parts(
+    columns: NDArray[np.float64],
+) -> Iterator[tuple[int, int, NDArray[np.int32]]]:
+    """Yield the first column, the one behind the last and their order, a few columns at a time."""
+    n_columns, n_rows = columns.shape
+    n_at_a_time = max(1, KEYS_AT_A_TIME // max(1, n_rows))
+    keys = np.empty((min(n_at_a_time, n_columns), n_rows), dtype=np.uint64)
+    order = np.empty(keys.shape, dtype=np.int32)
+    for first in range(0, n_columns, n_at_a_time):
+        stop = min(first + n_at_a_time, n_columns)
+        _write_keys(columns[first:stop], keys)
+        keys[: stop - first].sort(axis=1)  # NumPy's sort of whole numbers is vectorised.
+        for column in np.flatnonzero(_write_order(columns[first:stop], keys, order)):
+            order[column] = np.argsort(columns[first + column], kind="stable")
+        yield first, stop, order[: stop - first]
+
+
+def part_of_table(table: RankTable, which: slice | NDArray[np.intp]) -> RankTable:
+    """Return the ranks of some columns: a view of neighbours, a copy of others."""
+    return RankTable(
+        table.positions[which], table.sorted_values[which], table.has_ties[which], table.has_bins
+    )
+
+
+def copy_ranks(source: RankTable, out: RankTable, which: slice | NDArray[np.intp]) -> None:
+    """Write ranks into these columns of another table."""
+    out.positions[which] = source.positions
+    out.sorted_values[which] = source.sorted_values
+    out.has_ties[which] = source.has_ties
+
+
 @kernel
-def _write_ranks(columns: NDArray[np.float64], order: NDArray[np.intp], table: RankTable) -> None:
-    """Write ranks from the rows of each column in ascending order."""
+def _count_row_bits(n_rows: int) -> np.uint64:
+    n_bits = np.uint64(0)
+    while (np.uint64(1) << n_bits) < np.uint64(n_rows):
+        n_bits += np.uint64(1)
+    return n_bits
+
+
+@kernel
+def _write_keys(columns: NDArray[np.float64], keys: NDArray[np.uint64]) -> None:
+    """Write for each value a number that sorts like it and ends with the row.
+
+    Numbers from zero up sort like their bits. The sign bit is free and the lowest bits give way
+    to the row, so values that are all but equal may get keys in the order of rows.
+    """
+    n_columns, n_rows = columns.shape
+    n_bits = _count_row_bits(n_rows)
+    above = np.empty(n_rows)
+    bits = above.view(np.uint64)
+    for column in range(n_columns):
+        smallest = columns[column].min()
+        for row in range(n_rows):
+            # Plus zero, because the bits of minus zero are those of a large number.
+            above[row] = (columns[column, row] - smallest) + 0.0
+        for row in range(n_rows):
+            keys[column, row] = (((bits[row] << np.uint64(1)) >> n_bits) << n_bits) | np.uint64(row)
+
+
+@kernel
+def _order_equal_keys(column: NDArray[np.float64], order: NDArray[np.int32]) -> bool:
+    """Put rows whose keys agree but for the row into the order of their values, then of rows.
+
+    Returns whether it was done: many rows of different values are left as they are.
+    """
+    if order.shape[0] > MAX_INSERTED_ROWS:
+        for slot in range(1, order.shape[0]):
+            if column[order[slot]] != column[order[0]]:
+                return False
+        return True
+    for first in range(1, order.shape[0]):
+        row = order[first]
+        slot = first
+        while slot > 0 and column[order[slot - 1]] > column[row]:
+            order[slot] = order[slot - 1]
+            slot -= 1
+        order[slot] = row
+    return True
+
+
+@kernel
+def _write_order(
+    columns: NDArray[np.float64], keys: NDArray[np.uint64], order: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Write the rows in ascending order of each column; return which columns it failed for."""
+    n_columns, n_rows = columns.shape
+    n_bits = _count_row_bits(n_rows)
+    row_mask = (np.uint64(1) << n_bits) - np.uint64(1)
+    has_failed = np.zeros(n_columns, dtype=np.bool_)
+    for column in range(n_columns):
+        for slot in range(n_rows):
+            order[column, slot] = keys[column, slot] & row_mask
+        start = 0
+        for slot in range(1, n_rows + 1):
+            if slot == n_rows or keys[column, slot] >> n_bits != keys[column, start] >> n_bits:
+                if slot - start > 1 and not _order_equal_keys(
+                    columns[column], order[column, start:slot]
+                ):
+                    has_failed[column] = True
+                start = slot
+    return has_failed
+
+
+@kernel
+def _write_ranks(columns: NDArray[np.float64], order: NDArray[np.int32], table: RankTable) -> None:
+    """Write ranks from the rows in ascending order of each column."""
     n_columns, n_rows = columns.shape
     for column in range(n_columns):
-        start = 0
-        while start < n_rows:
-            value = columns[column, order[column, start]]
-            stop = start + 1
-            while stop < n_rows and columns[column, order[column, stop]] == value:
-                stop += 1
-            if stop - start > 1:
+        values, rows = columns[column], order[column]
+        positions, sorted_values = table.positions[column], table.sorted_values[column]
+        if table.has_bins:
+            _write_bins(values, rows, positions, sorted_values)
+            continue
+        for slot in range(n_rows):
+            row = rows[slot]
+            positions[row] = slot
+            sorted_values[slot] = values[row]
+            if slot > 0 and values[row] == sorted_values[slot - 1]:
                 table.has_ties[column] = True
-                order[column, start:stop].sort()
-            for position in range(start, stop):
-                table.positions[column, order[column, position]] = position
-                table.sorted_values[column, position] = value
-            start = stop
+
+
+@kernel
+def _write_bins(
+    column: NDArray[np.float64],
+    order: NDArray[np.int32],
+    positions: NDArray[np.uint16],
+    middles: NDArray[np.float64],
+) -> None:
+    """Write the bin of each row, from the rows in ascending order of the column.
+
+    If there are more distinct values than bins, a value belongs to the bin in which the middle of
+    its rows falls.
+    """
+    n_rows = order.shape[0]
+    n_bins = middles.shape[0]
+    n_distinct = 1
+    for slot in range(1, n_rows):
+        n_distinct += column[order[slot]] != column[order[slot - 1]]
+    middles[:] = np.inf
+    position = -1
+    share = -1
+    bottom = 0.0
+    start = 0
+    while start < n_rows:
+        value = column[order[start]]
+        stop = start + 1
+        while stop < n_rows and column[order[stop]] == value:
+            stop += 1
+        new_share = share + 1 if n_distinct <= n_bins else (start + stop) * n_bins // (2 * n_rows)
+        if new_share != share:
+            share = new_share
+            position += 1
+            bottom = value
+        middles[position] = 0.5 * bottom + 0.5 * value
+        for slot in range(start, stop):
+            positions[order[slot]] = position
+        start = stop
 
 
 def permute_column(table: RankTable, column: int, permutation: NDArray[np.intp]) -> RankTable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.jit import kernel
 from umfi.forest.model import (
     Growth,
     RecordedTree,
@@ -15,6 +14,7 @@ from umfi.forest.model import (
 )
 from umfi.forest.ranks import RankTable
 from umfi.forest.tree import grow_tree, start_tree
+from umfi.jit import kernel
 
 __all__ = ["bin_by_cuts", "chi_squared", "drop_rows", "grow_recorded_tree"]
 
@@ -22,15 +22,15 @@ __all__ = ["bin_by_cuts", "chi_squared", "drop_rows", "grow_recorded_tree"]
 @kernel
 def grow_recorded_tree(
     table: RankTable, response: Response, growth: Growth, seed: np.uint64, tree: int
-) -> tuple[RecordedTree, int, NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[RecordedTree, int, NDArray[np.uint32], NDArray[np.float64]]:
     """Return one whole tree of a forest, its number of nodes, its out-of-bag rows and predictions.
 
     The bootstrap is that of the forest with the same seed.
     """
     n_rows = response.values.shape[0]
-    scratch = new_scratch(n_rows, table.positions.shape[0], response.n_classes)
+    scratch = new_scratch(table, n_rows, response.n_classes)
     predictions = np.empty(n_rows)
-    n_in_bag, n_out_of_bag = start_tree(scratch, response, seed, tree)
+    n_in_bag, n_out_of_bag = start_tree(scratch, response, growth, seed, tree)
     recorded = new_recorded_tree(2 * n_in_bag)
     n_nodes = grow_tree(
         table,
@@ -51,9 +51,9 @@ def grow_recorded_tree(
 def drop_rows(
     recorded: RecordedTree,
     table: RankTable,
-    rows: NDArray[np.int32],
+    rows: NDArray[np.uint32],
     feature: int,
-    donors: NDArray[np.int32],
+    donors: NDArray[np.uint32],
 ) -> NDArray[np.float64]:
     """Return the tree's predictions when one feature of each row is taken from a donor row."""
     predictions = np.empty(rows.shape[0])
@@ -72,7 +72,7 @@ def drop_rows(
 
 @kernel
 def bin_by_cuts(
-    positions: NDArray[np.int32], rows: NDArray[np.int32], cuts: NDArray[np.int32]
+    positions: NDArray[np.uint16], rows: NDArray[np.uint32], cuts: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], int]:
     """Return the bin of each row between sorted cuts of a column, empty bins left out."""
     bins = np.searchsorted(cuts, positions[rows], side="left")

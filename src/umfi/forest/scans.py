@@ -1,12 +1,14 @@
 """Every cut of a node along one column: the scans that most of the time goes into.
 
+Every row of the node sets the bit of its rank in a bitmap and leaves what is known of it at that
+rank; reading the bits gives the rows in the order of the column, which is never written down. One
+word more tells which words of the bitmap hold bits, so a scan costs as much as the node has rows,
+however long the table is.
+
 Quality is the sum over both children of (sum of responses)² / weight for regression, which is
 largest where the variance within the children is smallest, and of (sum of squared class counts) /
 weight for classification, which is largest where their Gini impurity is smallest. Squared counts
-are kept up to date in whole numbers, so a step costs the same for any number of classes.
-
-Each scan exists twice, over a bitmap and over rows sorted by insertion. What the bootstrap drew of
-a row is one number there, its draw: the weight in the upper and the class in the lower half.
+are kept up to date in whole numbers.
 """
 
 from __future__ import annotations
@@ -17,22 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.forest.bits import lowest_bit
-from umfi.forest.jit import inlined_kernel
 from umfi.forest.model import Scratch
+from umfi.jit import inlined_kernel
 
 __all__ = [
     "LABEL_BITS",
     "NodeTotals",
     "Place",
-    "scan_marked_classes",
-    "scan_marked_responses",
-    "scan_sorted_classes",
-    "scan_sorted_responses",
+    "class_quality",
+    "response_quality",
+    "scan_binned_classes",
+    "scan_classes",
+    "scan_responses",
 ]
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 BITS_A_WORD = 64
+WORD_SHIFT = 6
+BIT_MASK = 63
 LABEL_BITS = np.int64(32)
 LABEL_MASK = np.int64(0xFFFFFFFF)
 
@@ -65,33 +70,79 @@ class Place(NamedTuple):
 
 
 @inlined_kernel
-def _response_quality(
+def response_quality(
     left_sum: float, left_weight: np.int64, totals: NodeTotals, reciprocals: NDArray[np.float64]
 ) -> float:
+    """Return the quality of a cut for regression."""
     right_sum = totals.response_sum - left_sum
+    # Indices without a sign, here and elsewhere, because Numba lets negative ones count from the
+    # end, which takes time to look for.
     return (
-        left_sum * left_sum * reciprocals[left_weight]
-        + right_sum * right_sum * reciprocals[totals.weight - left_weight]
+        left_sum * left_sum * reciprocals[np.uint64(left_weight)]
+        + right_sum * right_sum * reciprocals[np.uint64(totals.weight - left_weight)]
     )
 
 
 @inlined_kernel
-def scan_marked_responses(
+def class_quality(
+    left_squared: np.int64,
+    right_squared: np.int64,
+    left_weight: np.int64,
+    totals: NodeTotals,
+    reciprocals: NDArray[np.float64],
+) -> float:
+    """Return the quality of a cut for classification."""
+    return (
+        left_squared * reciprocals[np.uint64(left_weight)]
+        + right_squared * reciprocals[np.uint64(totals.weight - left_weight)]
+    )
+
+
+@inlined_kernel
+def _mark(bitmap: NDArray[np.uint64], words: np.uint64, position: np.int64) -> np.uint64:
+    """Set the bit of a position, and return the word that tells of words with the bit of its."""
+    word_index = position >> WORD_SHIFT
+    bitmap[word_index] |= ONE << np.uint64(position & BIT_MASK)
+    return words | (ONE << np.uint64(word_index))
+
+
+@inlined_kernel
+def _mark_responses(
+    positions: NDArray[np.uint16], rows: NDArray[np.uint32], scratch: Scratch
+) -> np.uint64:
+    """Mark each row's position, and add its moments there; return which words hold bits."""
+    bitmap, moments, moments_at = scratch.bitmap, scratch.moments, scratch.moments_at
+    words = ZERO
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        position = np.int64(positions[row])
+        words = _mark(bitmap, words, position)
+        moments_at[position, 0] += moments[row, 0]
+        moments_at[position, 1] += moments[row, 1]
+    return words
+
+
+@inlined_kernel
+def scan_responses(
+    positions: NDArray[np.uint16],
+    rows: NDArray[np.uint32],
     sorted_values: NDArray[np.float64],
     has_ties: bool,
     totals: NodeTotals,
     scratch: Scratch,
     best_quality: float,
 ) -> Place:
-    """Return the best cut for regression, reading and clearing the bitmap."""
-    bitmap, draws_at, sums_at = scratch.bitmap, scratch.draws_at, scratch.sums_at
-    reciprocals = scratch.reciprocals
+    """Return the best cut for regression; rows may share positions."""
+    bitmap, moments_at, reciprocals = scratch.bitmap, scratch.moments_at, scratch.reciprocals
+    words = _mark_responses(positions, rows, scratch)
     best_left = np.int64(-1)
     best_right = np.int64(-1)
     left_sum = 0.0
     left_weight = np.int64(0)
     previous = np.int64(-1)
-    for word_index in range(bitmap.shape[0]):
+    while words != ZERO:
+        word_index = lowest_bit(words)
+        words &= words - ONE
         word = bitmap[word_index]
         bitmap[word_index] = ZERO
         while word != ZERO:
@@ -100,81 +151,48 @@ def scan_marked_responses(
             if previous >= 0 and not (
                 has_ties and sorted_values[previous] == sorted_values[position]
             ):
-                quality = _response_quality(left_sum, left_weight, totals, reciprocals)
+                quality = response_quality(left_sum, left_weight, totals, reciprocals)
                 if quality > best_quality:
                     best_quality = quality
                     best_left = previous
                     best_right = position
-            left_sum += sums_at[position]
-            left_weight += draws_at[position]
+            left_weight += np.int64(moments_at[position, 0])
+            left_sum += moments_at[position, 1]
+            moments_at[position, 0] = 0.0
+            moments_at[position, 1] = 0.0
             previous = position
     return Place(best_left, best_right, best_quality, False)
 
 
 @inlined_kernel
-def scan_sorted_responses(
-    n_node_rows: int,
+def _mark_classes(
+    positions: NDArray[np.uint16], rows: NDArray[np.uint32], scratch: Scratch
+) -> np.uint64:
+    """Mark each row's position, and leave its draw there; return which words hold bits."""
+    bitmap, draws, draws_at = scratch.bitmap, scratch.draws, scratch.draws_at
+    words = ZERO
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        position = np.int64(positions[row])
+        words = _mark(bitmap, words, position)
+        draws_at[position] = draws[row]
+    return words
+
+
+@inlined_kernel
+def scan_classes(
+    positions: NDArray[np.uint16],
+    rows: NDArray[np.uint32],
     sorted_values: NDArray[np.float64],
     has_ties: bool,
     totals: NodeTotals,
     scratch: Scratch,
     best_quality: float,
 ) -> Place:
-    """Return the best cut for regression over rows sorted by insertion."""
-    ordered_position, ordered_row = scratch.ordered_position, scratch.ordered_row
-    sums, weights, reciprocals = scratch.sums, scratch.weights, scratch.reciprocals
-    best_left = np.int64(-1)
-    best_right = np.int64(-1)
-    left_sum = 0.0
-    left_weight = np.int64(0)
-    for slot in range(n_node_rows - 1):
-        row = ordered_row[slot]
-        left_sum += sums[row]
-        left_weight += weights[row]
-        here = ordered_position[slot]
-        following = ordered_position[slot + 1]
-        if has_ties and sorted_values[here] == sorted_values[following]:
-            continue
-        quality = _response_quality(left_sum, left_weight, totals, reciprocals)
-        if quality > best_quality:
-            best_quality = quality
-            best_left = here
-            best_right = following
-    return Place(best_left, best_right, best_quality, False)
-
-
-@inlined_kernel
-def _move_left(
-    draw: np.int64,
-    left_counts: NDArray[np.int64],
-    node_counts: NDArray[np.int64],
-    left_squared: np.int64,
-    right_squared: np.int64,
-) -> tuple[np.int64, np.int64, np.int64]:
-    """Move what was drawn of a row to the left; return both squared sums and the weight moved."""
-    label = draw & LABEL_MASK
-    weight = draw >> LABEL_BITS
-    left_count = left_counts[label]
-    right_count = node_counts[label] - left_count
-    left_counts[label] = left_count + weight
-    return (
-        left_squared + weight * (2 * left_count + weight),
-        right_squared - weight * (2 * right_count - weight),
-        weight,
-    )
-
-
-@inlined_kernel
-def scan_marked_classes(
-    sorted_values: NDArray[np.float64],
-    has_ties: bool,
-    totals: NodeTotals,
-    scratch: Scratch,
-    best_quality: float,
-) -> Place:
-    """Return the best cut for classification, reading and clearing the bitmap."""
+    """Return the best cut for classification; every row has a position of its own."""
     bitmap, draws_at, reciprocals = scratch.bitmap, scratch.draws_at, scratch.reciprocals
     left_counts, node_counts = scratch.left_counts, scratch.node_counts
+    words = _mark_classes(positions, rows, scratch)
     left_counts[:] = 0
     best_left = np.int64(-1)
     best_right = np.int64(-1)
@@ -183,7 +201,9 @@ def scan_marked_classes(
     right_squared = totals.squared_counts
     left_weight = np.int64(0)
     previous = np.int64(-1)
-    for word_index in range(bitmap.shape[0]):
+    while words != ZERO:
+        word_index = lowest_bit(words)
+        words &= words - ONE
         word = bitmap[word_index]
         bitmap[word_index] = ZERO
         if is_perfect:  # The rest is only cleared.
@@ -194,68 +214,97 @@ def scan_marked_classes(
             if previous >= 0 and not (
                 has_ties and sorted_values[previous] == sorted_values[position]
             ):
-                right_weight = totals.weight - left_weight
-                quality = (
-                    left_squared * reciprocals[left_weight]
-                    + right_squared * reciprocals[right_weight]
+                quality = class_quality(
+                    left_squared, right_squared, left_weight, totals, reciprocals
                 )
                 if quality > best_quality:
                     best_quality = quality
                     best_left = previous
                     best_right = position
+                    right_weight = totals.weight - left_weight
                     is_perfect = (
                         left_squared == left_weight * left_weight
                         and right_squared == right_weight * right_weight
                     )
                     if is_perfect:
                         break
-            left_squared, right_squared, weight = _move_left(
-                draws_at[position], left_counts, node_counts, left_squared, right_squared
-            )
+            draw = draws_at[position]
+            label = draw & LABEL_MASK
+            weight = draw >> LABEL_BITS
+            left_count = left_counts[label]
+            right_count = node_counts[label] - left_count
+            left_counts[label] = left_count + weight
+            left_squared += weight * (2 * left_count + weight)
+            right_squared -= weight * (2 * right_count - weight)
             left_weight += weight
             previous = position
     return Place(best_left, best_right, best_quality, is_perfect)
 
 
 @inlined_kernel
-def scan_sorted_classes(
-    n_node_rows: int,
-    sorted_values: NDArray[np.float64],
-    has_ties: bool,
+def _mark_counts(
+    positions: NDArray[np.uint16], rows: NDArray[np.uint32], scratch: Scratch
+) -> np.uint64:
+    """Mark each row's bin, and count its draws there; return which words hold bits."""
+    bitmap, draws, counts_at = scratch.bitmap, scratch.draws, scratch.counts_at
+    words = ZERO
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        position = np.int64(positions[row])
+        words = _mark(bitmap, words, position)
+        counts_at[position, draws[row] & LABEL_MASK] += draws[row] >> LABEL_BITS
+    return words
+
+
+@inlined_kernel
+def scan_binned_classes(
+    positions: NDArray[np.uint16],
+    rows: NDArray[np.uint32],
     totals: NodeTotals,
     scratch: Scratch,
     best_quality: float,
 ) -> Place:
-    """Return the best cut for classification over rows sorted by insertion."""
-    ordered_position, ordered_row = scratch.ordered_position, scratch.ordered_row
-    draws, reciprocals = scratch.draws, scratch.reciprocals
+    """Return the best cut for classification; rows share positions, which are bins."""
+    bitmap, counts_at, reciprocals = scratch.bitmap, scratch.counts_at, scratch.reciprocals
     left_counts, node_counts = scratch.left_counts, scratch.node_counts
+    words = _mark_counts(positions, rows, scratch)
     left_counts[:] = 0
     best_left = np.int64(-1)
     best_right = np.int64(-1)
+    is_perfect = False
     left_squared = np.int64(0)
     right_squared = totals.squared_counts
     left_weight = np.int64(0)
-    for slot in range(n_node_rows - 1):
-        left_squared, right_squared, weight = _move_left(
-            draws[ordered_row[slot]], left_counts, node_counts, left_squared, right_squared
-        )
-        left_weight += weight
-        here = ordered_position[slot]
-        following = ordered_position[slot + 1]
-        if has_ties and sorted_values[here] == sorted_values[following]:
-            continue
-        right_weight = totals.weight - left_weight
-        quality = (
-            left_squared * reciprocals[left_weight] + right_squared * reciprocals[right_weight]
-        )
-        if quality > best_quality:
-            best_quality = quality
-            best_left = here
-            best_right = following
-            if (
-                left_squared == left_weight * left_weight
-                and right_squared == right_weight * right_weight
-            ):
-                return Place(best_left, best_right, best_quality, True)
-    return Place(best_left, best_right, best_quality, False)
+    previous = np.int64(-1)
+    while words != ZERO:
+        word_index = lowest_bit(words)
+        words &= words - ONE
+        word = bitmap[word_index]
+        bitmap[word_index] = ZERO
+        while word != ZERO:
+            position = word_index * BITS_A_WORD + lowest_bit(word)
+            word &= word - ONE
+            if previous >= 0:
+                quality = class_quality(
+                    left_squared, right_squared, left_weight, totals, reciprocals
+                )
+                if quality > best_quality:
+                    best_quality = quality
+                    best_left = previous
+                    best_right = position
+                    right_weight = totals.weight - left_weight
+                    is_perfect = (
+                        left_squared == left_weight * left_weight
+                        and right_squared == right_weight * right_weight
+                    )
+            for label in range(left_counts.shape[0]):
+                weight = counts_at[position, label]
+                counts_at[position, label] = 0
+                left_count = left_counts[label]
+                right_count = node_counts[label] - left_count
+                left_counts[label] = left_count + weight
+                left_squared += weight * (2 * left_count + weight)
+                right_squared -= weight * (2 * right_count - weight)
+                left_weight += weight
+            previous = position
+    return Place(best_left, best_right, best_quality, is_perfect)

@@ -7,18 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.jit import inlined_kernel
 from umfi.forest.model import Growth, Response, Scratch
-from umfi.forest.node_order import is_small, mark_classes, mark_responses, sort_rows
 from umfi.forest.ranks import RankTable
 from umfi.forest.scans import (
     NodeTotals,
-    scan_marked_classes,
-    scan_marked_responses,
-    scan_sorted_classes,
-    scan_sorted_responses,
+    class_quality,
+    response_quality,
+    scan_binned_classes,
+    scan_classes,
+    scan_responses,
 )
 from umfi.forest.streams import draw_below, draw_uniform
+from umfi.jit import inlined_kernel
 
 __all__ = ["Cut", "find_cut"]
 
@@ -43,12 +43,12 @@ def _last_position_up_to(
     sorted_values: NDArray[np.float64], threshold: float, low: np.int64, high: np.int64
 ) -> np.int64:
     """Return the last position in [low, high) whose value is at most the threshold."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        if sorted_values[middle] <= threshold:
-            low = middle
-        else:
-            high = middle
+    n_left = high - low
+    while n_left > 1:
+        half = n_left >> 1
+        # Multiplied instead of branched upon, which nobody could predict.
+        low += half * np.int64(sorted_values[low + half] <= threshold)
+        n_left -= half
     return low
 
 
@@ -65,9 +65,9 @@ def _position_between(
 
 @inlined_kernel
 def _random_position(
-    positions: NDArray[np.int32],
+    positions: NDArray[np.uint16],
     sorted_values: NDArray[np.float64],
-    rows: NDArray[np.int32],
+    rows: NDArray[np.uint32],
     stream: NDArray[np.uint64],
 ) -> np.int64:
     """Return a cut drawn uniformly between the node's smallest and largest value, or -1."""
@@ -90,40 +90,37 @@ def _random_position(
 
 @inlined_kernel
 def _quality_at(
-    positions: NDArray[np.int32],
-    rows: NDArray[np.int32],
+    positions: NDArray[np.uint16],
+    rows: NDArray[np.uint32],
     cut_position: np.int64,
     totals: NodeTotals,
     response: Response,
     scratch: Scratch,
 ) -> tuple[float, bool]:
     """Return the quality of one cut, as in the scans, and whether it is perfect."""
-    weights, sums, labels = scratch.weights, scratch.sums, response.labels
-    left_counts, node_counts, reciprocals = (
-        scratch.left_counts,
-        scratch.node_counts,
-        scratch.reciprocals,
-    )
-    left_weight = np.int64(0)
-    left_sum = 0.0
+    reciprocals = scratch.reciprocals
+    if response.n_classes == 0:
+        moments = scratch.moments
+        left_weight = 0.0
+        left_sum = 0.0
+        for local in range(rows.shape[0]):
+            row = rows[local]
+            # Multiplied instead of branched upon, which nobody could predict.
+            is_left = np.float64(positions[row] <= cut_position)
+            left_weight += moments[row, 0] * is_left
+            left_sum += moments[row, 1] * is_left
+        quality = response_quality(left_sum, np.int64(left_weight), totals, reciprocals)
+        return quality, rows.shape[0] == 2
+    weights, labels = scratch.weights, response.labels
+    left_counts, node_counts = scratch.left_counts, scratch.node_counts
     left_counts[:] = 0
+    left_draws = np.int64(0)
     for local in range(rows.shape[0]):
         row = rows[local]
-        # Multiplied instead of branched upon, which nobody could predict.
-        is_left = np.int64(positions[row] <= cut_position)
-        left_weight += weights[row] * is_left
-        if response.n_classes == 0:
-            left_sum += sums[row] * is_left
-        else:
-            left_counts[labels[row]] += weights[row] * is_left
-    right_weight = totals.weight - left_weight
-    if response.n_classes == 0:
-        right_sum = totals.response_sum - left_sum
-        quality = (
-            left_sum * left_sum * reciprocals[left_weight]
-            + right_sum * right_sum * reciprocals[right_weight]
-        )
-        return quality, rows.shape[0] == 2
+        weight = weights[row] * np.int64(positions[row] <= cut_position)
+        left_draws += weight
+        left_counts[labels[row]] += weight
+    right_draws = totals.weight - left_draws
     left_squared = np.int64(0)
     right_squared = np.int64(0)
     for label in range(response.n_classes):
@@ -131,9 +128,9 @@ def _quality_at(
         left_squared += left_counts[label] * left_counts[label]
         right_squared += right_count * right_count
     is_perfect = (
-        left_squared == left_weight * left_weight and right_squared == right_weight * right_weight
+        left_squared == left_draws * left_draws and right_squared == right_draws * right_draws
     )
-    quality = left_squared * reciprocals[left_weight] + right_squared * reciprocals[right_weight]
+    quality = class_quality(left_squared, right_squared, left_draws, totals, reciprocals)
     return quality, is_perfect
 
 
@@ -151,7 +148,7 @@ def _draw_feature(scratch: Scratch, draw: int) -> np.int64:
 @inlined_kernel
 def _find_random_cut(
     table: RankTable,
-    rows: NDArray[np.int32],
+    rows: NDArray[np.uint32],
     totals: NodeTotals,
     response: Response,
     growth: Growth,
@@ -178,7 +175,7 @@ def _find_random_cut(
 @inlined_kernel
 def find_cut(
     table: RankTable,
-    rows: NDArray[np.int32],
+    rows: NDArray[np.uint32],
     totals: NodeTotals,
     response: Response,
     growth: Growth,
@@ -193,7 +190,6 @@ def find_cut(
     if growth.is_split_random:
         return _find_random_cut(table, rows, totals, response, growth, scratch)
     n_node_rows = rows.shape[0]
-    is_sorted = is_small(n_node_rows, scratch.bitmap.shape[0])
     best_feature = np.int64(-1)
     best_left = np.int64(-1)
     best_right = np.int64(-1)
@@ -210,36 +206,16 @@ def find_cut(
             if sorted_values[left] != sorted_values[right]:
                 best_feature, best_left, best_right, is_perfect = feature, left, right, True
         else:
-            if is_sorted:
-                sort_rows(positions, rows, scratch.ordered_position, scratch.ordered_row)
-                if response.n_classes == 0:
-                    place = scan_sorted_responses(
-                        n_node_rows, sorted_values, has_ties, totals, scratch, best_quality
-                    )
-                else:
-                    place = scan_sorted_classes(
-                        n_node_rows,
-                        sorted_values,
-                        has_ties,
-                        totals,
-                        scratch,
-                        best_quality,
-                    )
+            if response.n_classes == 0:
+                place = scan_responses(
+                    positions, rows, sorted_values, has_ties, totals, scratch, best_quality
+                )
+            elif table.has_bins:
+                place = scan_binned_classes(positions, rows, totals, scratch, best_quality)
             else:
-                if response.n_classes == 0:
-                    mark_responses(positions, rows, scratch)
-                    place = scan_marked_responses(
-                        sorted_values, has_ties, totals, scratch, best_quality
-                    )
-                else:
-                    mark_classes(positions, rows, scratch)
-                    place = scan_marked_classes(
-                        sorted_values,
-                        has_ties,
-                        totals,
-                        scratch,
-                        best_quality,
-                    )
+                place = scan_classes(
+                    positions, rows, sorted_values, has_ties, totals, scratch, best_quality
+                )
             best_quality = place.quality
             is_perfect = place.is_perfect
             if place.left >= 0:

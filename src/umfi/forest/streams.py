@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.jit import inlined_kernel, kernel
+from umfi.jit import inlined_kernel, kernel
 
 __all__ = ["draw_below", "draw_uniform", "new_stream", "start_stream"]
 

@@ -5,38 +5,68 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.jit import inlined_kernel, tree_kernel
 from umfi.forest.model import Growth, RecordedTree, Response, Scratch
 from umfi.forest.ranks import RankTable
 from umfi.forest.scans import LABEL_BITS, NodeTotals
 from umfi.forest.splits import find_cut
 from umfi.forest.streams import draw_below, start_stream
+from umfi.jit import inlined_kernel, tree_kernel
 
-__all__ = ["draw_among_largest", "grow_tree", "start_tree"]
+__all__ = ["draw_among_largest", "draw_bootstrap", "grow_tree", "put_in_bag", "start_tree"]
 
 
 @tree_kernel
-def start_tree(scratch: Scratch, response: Response, seed: np.uint64, tree: int) -> tuple[int, int]:
+def draw_bootstrap(
+    weights: NDArray[np.int32], rows_per_tree: int, stream: NDArray[np.uint64]
+) -> None:
+    """Write how often each row is drawn, and -1 for rows that are drawn too late to be used.
+
+    A tree grows on the first ``rows_per_tree`` of as many draws as there are rows. Rows drawn
+    later are neither in nor out of the bag, so a row has as many votes as in a forest whose trees
+    grow on all draws.
+    """
+    n_rows = weights.shape[0]
+    n_used = min(n_rows, rows_per_tree)
+    weights[:] = 0
+    for _ in range(n_used):
+        weights[draw_below(stream, n_rows)] += 1
+    for _ in range(n_rows - n_used):
+        row = draw_below(stream, n_rows)
+        if weights[row] == 0:
+            weights[row] = -1
+
+
+@inlined_kernel
+def put_in_bag(
+    scratch: Scratch, row: int, weight: np.int32, value: np.float64, label: np.int32
+) -> None:
+    """Write what a row is worth to the tree."""
+    scratch.moments[row, 0] = weight
+    scratch.moments[row, 1] = weight * value
+    scratch.draws[row] = (np.int64(weight) << LABEL_BITS) | label
+
+
+@tree_kernel
+def start_tree(
+    scratch: Scratch, response: Response, growth: Growth, seed: np.uint64, tree: int
+) -> tuple[int, int]:
     """Draw the tree's bootstrap; return how many distinct rows are in and out of the bag.
 
     Every random draw of the tree comes from the stream that starts here: the bootstrap, then for
     each node, depth first and left before right, the columns and (random cuts) their places, and
     at a leaf with several commonest classes the class.
     """
-    n_rows = scratch.weights.shape[0]
     start_stream(scratch.stream, seed, tree)
-    scratch.weights[:] = 0
-    for _ in range(n_rows):
-        scratch.weights[draw_below(scratch.stream, n_rows)] += 1
+    draw_bootstrap(scratch.weights, growth.rows_per_tree, scratch.stream)
     n_in_bag = 0
     n_out_of_bag = 0
-    for row in range(n_rows):
-        scratch.sums[row] = scratch.weights[row] * response.values[row]
-        scratch.draws[row] = (np.int64(scratch.weights[row]) << LABEL_BITS) | response.labels[row]
-        if scratch.weights[row] > 0:
+    for row in range(scratch.weights.shape[0]):
+        weight = scratch.weights[row]
+        if weight > 0:
+            put_in_bag(scratch, row, weight, response.values[row], response.labels[row])
             scratch.in_bag[n_in_bag] = row
             n_in_bag += 1
-        else:
+        elif weight == 0:
             scratch.out_of_bag[n_out_of_bag] = row
             n_out_of_bag += 1
     for column in range(scratch.features.shape[0]):
@@ -70,9 +100,9 @@ def draw_among_largest(counts: NDArray[np.int64], stream: NDArray[np.uint64]) ->
 
 
 @inlined_kernel
-def _add_up(rows: NDArray[np.int32], response: Response, scratch: Scratch) -> NodeTotals:
+def _add_up(rows: NDArray[np.uint32], response: Response, scratch: Scratch) -> NodeTotals:
     """Return the totals of a node's rows, and write its class counts."""
-    weights, sums, node_counts = scratch.weights, scratch.sums, scratch.node_counts
+    weights, moments, node_counts = scratch.weights, scratch.moments, scratch.node_counts
     labels, n_classes = response.labels, response.n_classes
     weight = np.int64(0)
     response_sum = np.float64(0.0)
@@ -82,7 +112,7 @@ def _add_up(rows: NDArray[np.int32], response: Response, scratch: Scratch) -> No
         row = rows[local]
         weight += weights[row]
         if n_classes == 0:
-            response_sum += sums[row]
+            response_sum += moments[row, 1]
         else:
             node_counts[labels[row]] += weights[row]
     for label in range(n_classes):
@@ -91,7 +121,7 @@ def _add_up(rows: NDArray[np.int32], response: Response, scratch: Scratch) -> No
 
 
 @inlined_kernel
-def _is_pure(rows: NDArray[np.int32], response: Response, totals: NodeTotals) -> bool:
+def _is_pure(rows: NDArray[np.uint32], response: Response, totals: NodeTotals) -> bool:
     if response.n_classes > 0:
         return totals.squared_counts == totals.weight * totals.weight
     values = response.values
@@ -104,7 +134,10 @@ def _is_pure(rows: NDArray[np.int32], response: Response, totals: NodeTotals) ->
 
 @inlined_kernel
 def _partition(
-    rows: NDArray[np.int32], positions: NDArray[np.int32], cut: np.int64, moved: NDArray[np.int32]
+    rows: NDArray[np.uint32],
+    positions: NDArray[np.uint16],
+    cut: np.int64,
+    moved: NDArray[np.uint32],
 ) -> np.int64:
     """Bring the rows that go left to the front, both sides in their old order; return how many.
 
@@ -127,9 +160,9 @@ def _partition(
 
 @inlined_kernel
 def _vote_at_two_leaves(
-    rows: NDArray[np.int32],
-    out_rows: NDArray[np.int32],
-    positions: NDArray[np.int32],
+    rows: NDArray[np.uint32],
+    out_rows: NDArray[np.uint32],
+    positions: NDArray[np.uint16],
     cut: np.int64,
     response: Response,
     scratch: Scratch,
@@ -143,7 +176,7 @@ def _vote_at_two_leaves(
         if response.n_classes > 0:
             value = np.float64(response.labels[row])
         else:
-            value = scratch.sums[row] / scratch.weights[row]
+            value = scratch.moments[row, 1] / scratch.moments[row, 0]
         if positions[row] <= cut:
             left = value
         else:

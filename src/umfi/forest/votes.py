@@ -2,16 +2,53 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.jit import kernel
 from umfi.forest.model import Growth, Response, new_recorded_tree, new_scratch
 from umfi.forest.ranks import RankTable
 from umfi.forest.streams import new_stream, start_stream
 from umfi.forest.tree import draw_among_largest, grow_tree, start_tree
+from umfi.jit import kernel, tree_kernel
 
-__all__ = ["majority_classes", "out_of_bag_totals"]
+__all__ = ["Tally", "add_votes", "majority_classes", "new_tally", "out_of_bag_totals"]
+
+
+class Tally(NamedTuple):
+    """What trees said about the rows they had not seen.
+
+    Attributes
+    ----------
+    totals : ndarray of float64, shape (n_rows, n_classes), or (n_rows, 1) for regression
+        Votes for each class, or the sum of the predictions.
+    n_votes : ndarray of int64, shape (n_rows,)
+        The number of trees the row was out of bag for.
+    """
+
+    totals: NDArray[np.float64]
+    n_votes: NDArray[np.int64]
+
+
+@kernel
+def new_tally(n_rows: int, n_classes: int) -> Tally:
+    """Return a tally without votes."""
+    return Tally(np.zeros((n_rows, max(1, n_classes))), np.zeros(n_rows, dtype=np.int64))
+
+
+@tree_kernel
+def add_votes(
+    tally: Tally, rows: NDArray[np.uint32], predictions: NDArray[np.float64], n_classes: int
+) -> None:
+    """Add a tree's predictions of its out-of-bag rows."""
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        tally.n_votes[row] += 1
+        if n_classes == 0:
+            tally.totals[row, 0] += predictions[row]
+        else:
+            tally.totals[row, np.int64(predictions[row])] += 1.0
 
 
 @kernel
@@ -22,26 +59,18 @@ def out_of_bag_totals(
     first_tree: int,
     n_trees: int,
     seed: np.uint64,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> Tally:
     """Return what a block of the forest's trees said about the rows they had not seen.
 
     A tree depends on the seed and its number alone, so blocks can be grown in any order.
-
-    Returns
-    -------
-    totals : ndarray of float64, shape (n_rows, n_classes), or (n_rows, 1) for regression
-        Votes for each class, or the sum of the predictions.
-    n_votes : ndarray of int64, shape (n_rows,)
-        The number of trees the row was out of bag for.
     """
     n_rows = response.values.shape[0]
-    scratch = new_scratch(n_rows, table.positions.shape[0], response.n_classes)
+    scratch = new_scratch(table, n_rows, response.n_classes)
     not_recorded = new_recorded_tree(1)
     predictions = np.empty(n_rows)
-    totals = np.zeros((n_rows, max(1, response.n_classes)))
-    n_votes = np.zeros(n_rows, dtype=np.int64)
+    tally = new_tally(n_rows, response.n_classes)
     for tree in range(first_tree, first_tree + n_trees):
-        n_in_bag, n_out_of_bag = start_tree(scratch, response, seed, tree)
+        n_in_bag, n_out_of_bag = start_tree(scratch, response, growth, seed, tree)
         grow_tree(
             table,
             response,
@@ -53,14 +82,8 @@ def out_of_bag_totals(
             not_recorded,
             False,
         )
-        for local in range(n_out_of_bag):
-            row = scratch.out_of_bag[local]
-            n_votes[row] += 1
-            if response.n_classes == 0:
-                totals[row, 0] += predictions[row]
-            else:
-                totals[row, np.int64(predictions[row])] += 1.0
-    return totals, n_votes
+        add_votes(tally, scratch.out_of_bag[:n_out_of_bag], predictions, response.n_classes)
+    return tally
 
 
 @kernel

@@ -79,7 +79,7 @@ def conditional_permutation(
     )
 
     def shuffle_in_cells(
-        tree: RecordedTree, n_nodes: int, table: RankTable, rows: NDArray[np.int32]
+        tree: RecordedTree, n_nodes: int, table: RankTable, rows: NDArray[np.uint32]
     ) -> Shuffle:
         return _shuffle_in_cells(tree, n_nodes, table, rows, float(threshold))
 
@@ -90,7 +90,7 @@ def _shuffle_in_cells(
     tree: RecordedTree,
     n_nodes: int,
     table: RankTable,
-    rows: NDArray[np.int32],
+    rows: NDArray[np.uint32],
     threshold: float,
 ) -> Shuffle:
     used = used_features(tree, n_nodes)
@@ -109,7 +109,7 @@ def _shuffle_in_cells(
         is_associated[:] = True
     np.fill_diagonal(is_associated, False)
 
-    def shuffle(feature: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    def shuffle(feature: int, rng: np.random.Generator) -> NDArray[np.uint32]:
         cells = _cells(bins[is_associated[used.index(feature)]], len(rows))
         order = rng.permutation(len(rows))
         donors = np.empty_like(rows)

@@ -21,7 +21,6 @@ from umfi.forest import (
     Response,
     drop_rows,
     grow_recorded_tree,
-    rank_columns,
 )
 from umfi.methods.problem import Problem, ScorePair, with_common_parameters
 from umfi.power.forest import ForestPower, forest_response
@@ -35,8 +34,8 @@ __all__ = ["Shuffle", "permutation", "permutation_result", "used_features"]
 TREES_PER_TASK = 10
 
 # From the tree's cuts, the table and its out-of-bag rows to a shuffler: feature -> donor rows.
-Shuffle = Callable[[int, np.random.Generator], NDArray[np.int32]]
-MakeShuffle = Callable[[RecordedTree, int, RankTable, NDArray[np.int32]], Shuffle]
+Shuffle = Callable[[int, np.random.Generator], NDArray[np.uint32]]
+MakeShuffle = Callable[[RecordedTree, int, RankTable, NDArray[np.uint32]], Shuffle]
 
 
 @with_common_parameters
@@ -109,7 +108,7 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
         repeat, first_tree = int(name[0]), int(name[1])
         columns, target = problem.rows_of(repeat)
         last_tree = min(first_tree + TREES_PER_TASK, forest.n_trees)
-        table, response = rank_columns(columns.values), forest_response(target)
+        table, response = columns.ranks, forest_response(target)
         growth = forest.growth(columns.n_columns, target)
         seed = kernel_seed(problem.streams.seed("forest", repeat))
         sums = np.zeros(1 + columns.n_columns)
@@ -174,9 +173,9 @@ def used_features(tree: RecordedTree, n_nodes: int) -> list[int]:
 
 
 def _shuffle_all(
-    tree: RecordedTree, n_nodes: int, table: RankTable, rows: NDArray[np.int32]
+    tree: RecordedTree, n_nodes: int, table: RankTable, rows: NDArray[np.uint32]
 ) -> Shuffle:
-    def shuffle(feature: int, rng: np.random.Generator) -> NDArray[np.int32]:
+    def shuffle(feature: int, rng: np.random.Generator) -> NDArray[np.uint32]:
         return rng.permutation(rows)
 
     return shuffle

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -201,10 +202,12 @@ class Problem:
             For each column the index of the column whose scores it gets.
         """
         repeats = range(self.repeats)
+        # One repeat follows the other, so two at most are under way.
+        rows_of = lru_cache(maxsize=2)(self.rows_of)
 
         def work_on(name: TaskName) -> ScorePair:
             index, repeat = int(name[0]), int(name[1])
-            return work(*self.rows_of(repeat), index, repeat)
+            return work(*rows_of(repeat), index, repeat)
 
         scored = sorted(set(representatives))
         answers = self.run(work_on, [(index, repeat) for repeat in repeats for index in scored])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from umfi.columns import Columns, Kind
+from umfi.columns import Columns
 from umfi.contracts import ProtocolName
-from umfi.removal.regression import regression_residuals
-from umfi.removal.steps import has_heavy_ties, linear_step_ranks
+from umfi.removal.regression import regress
+from umfi.removal.steps import linear_step_ranks
 
 __all__ = ["LinearRemover"]
 
@@ -50,20 +50,17 @@ class LinearRemover:
         """Return S; in the paper protocol columns without a significant slope stay as they are."""
         others = columns.without(feature_index)
         protected = columns.values[:, feature_index]
-        residuals, statistics = regression_residuals(others.values, protected)
+        found = regress(others.values.T, protected)
+        residuals = found.residuals.T
         if protocol == "paper":
-            p_values = 2.0 * stats.t.sf(statistics, columns.n_rows - 2)
+            p_values = 2.0 * stats.t.sf(found.statistics, columns.n_rows - 2)
             is_kept = p_values >= PAPER_SIGNIFICANCE
             residuals[:, is_kept] = others.values[:, is_kept]
-        else:
-            # A copy is gone already, ties or not.
-            is_left = np.any(residuals != 0.0, axis=0)
-            for position in np.flatnonzero(has_heavy_ties(others.values) & is_left):
-                residuals[:, position] = linear_step_ranks(
-                    others.values[:, position], protected, rng.random(columns.n_rows)
-                )
-        return replace(
-            others,
-            values=np.asfortranarray(residuals),
-            kinds=(Kind.CONTINUOUS,) * others.n_columns,
-        )
+            return others.with_changed(residuals, ~is_kept)
+        # A copy is gone already, ties or not.
+        is_left = np.any(residuals != 0.0, axis=0)
+        for position in np.flatnonzero(others.has_heavy_ties & is_left):
+            residuals[:, position] = linear_step_ranks(
+                others.values[:, position], protected, rng.random(columns.n_rows)
+            )
+        return others.with_changed(residuals)

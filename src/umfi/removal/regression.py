@@ -2,84 +2,121 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["regression_residuals", "regression_slopes"]
+from umfi.jit import inlined_kernel, kernel
+
+__all__ = ["Regression", "regress"]
 
 # Residuals this small beside the column itself are rounding, not information.
 NEGLIGIBLE_SHARE = 1e-10
 ROUNDING = 64 * np.finfo(np.float64).eps
 
 
-def _centre(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return columns around zero with largest deviation 1, and that deviation (0 if rounding)."""
-    # Halves, because the difference of two large numbers of opposite sign may overflow.
-    centred = 0.5 * values - (0.5 * values).mean(axis=0)
-    scale = np.abs(centred).max(axis=0)
-    scale = np.where(scale <= ROUNDING * np.abs(values).max(axis=0), 0.0, scale)
-    return np.divide(centred, scale, out=np.zeros_like(centred), where=scale > 0.0), 2.0 * scale
+class Regression(NamedTuple):
+    """The regressions of columns on the protected one.
+
+    Attributes
+    ----------
+    residuals : ndarray, shape (n_columns, n_rows)
+        Residuals that are nothing but rounding are exactly zero, so that the copy of a column
+        leaves no trace for a forest to split on.
+    slopes : ndarray, shape (n_columns,)
+        0 where the protected column is constant.
+    statistics : ndarray, shape (n_columns,)
+        Absolute t statistic of each slope; infinite for a perfect fit.
+    """
+
+    residuals: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    statistics: NDArray[np.float64]
 
 
-def _unit_slopes(
-    columns: NDArray[np.float64], protected: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return slopes between centred columns of largest deviation 1."""
-    # Sums instead of matrix products: BLAS may round differently from one call to the next.
-    sum_of_squares = np.sum(protected**2)
-    if sum_of_squares == 0.0:
-        return np.zeros(columns.shape[1])
-    return np.sum(columns * protected[:, np.newaxis], axis=0) / sum_of_squares
-
-
-def regression_slopes(
-    values: NDArray[np.float64], protected: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the slope of each column on the protected one, shape (n_columns,); 0 if constant."""
-    columns, scale = _centre(values)
-    unit, protected_scale = _centre(protected[:, np.newaxis])
-    if protected_scale[0] == 0.0:
-        return np.zeros(values.shape[1])
-    return _unit_slopes(columns, unit[:, 0]) * (scale / protected_scale[0])
-
-
-def regression_residuals(
-    values: NDArray[np.float64], protected: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the residuals of each column on the protected one, and each slope's t statistic.
-
-    Residuals that are nothing but rounding are set to exactly zero, so that the copy of a column
-    leaves no trace for a forest to split on. A constant protected column has slope 0.
+def regress(columns: NDArray[np.float64], protected: NDArray[np.float64]) -> Regression:
+    """Return the regression of each column on the protected one.
 
     Parameters
     ----------
-    values : shape (n_rows, n_columns)
-    protected : shape (n_rows,)
+    columns : ndarray, shape (n_columns, n_rows)
+    protected : ndarray, shape (n_rows,)
 
-    Returns
-    -------
-    residuals : shape (n_rows, n_columns)
-    statistics : shape (n_columns,)
-        Infinite for a perfect fit.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = regress(np.array([[1.0, 3.0, 5.0, 8.0]]), np.array([0.0, 1.0, 2.0, 3.0]))
+    >>> found.slopes.round(2), found.residuals.round(2)
+    (array([2.3]), array([[ 0.2, -0.1, -0.4,  0.3]]))
     """
-    columns, scale = _centre(values)
-    unit = _centre(protected[:, np.newaxis])[0][:, 0]
-    slopes = _unit_slopes(columns, unit)
-    residuals = columns - unit[:, np.newaxis] * slopes
-    # Relative to the column's spread, and to the size of the numbers it was computed from.
-    digits_lost = np.divide(
-        np.abs(values).max(axis=0), scale, out=np.zeros_like(scale), where=scale > 0.0
-    ) + np.abs(slopes) * _digits_lost(protected)
-    negligible = np.maximum(NEGLIGIBLE_SHARE, ROUNDING * digits_lost)
-    residuals[:, np.abs(residuals).max(axis=0) <= negligible] = 0.0
-    freedom = max(1, len(protected) - 2)
-    error = np.sqrt(np.divide(np.sum(residuals**2, axis=0) / freedom, np.sum(unit**2) or 1.0))
-    is_perfect = np.where(slopes != 0.0, np.inf, 0.0)
-    statistics = np.divide(np.abs(slopes), error, out=is_perfect, where=error > 0.0)
-    return residuals * scale, statistics
+    n_columns = len(columns)
+    found = Regression(np.empty(columns.shape), np.empty(n_columns), np.empty(n_columns))
+    _regress(np.ascontiguousarray(columns), np.ascontiguousarray(protected), found)
+    return found
 
 
-def _digits_lost(column: NDArray[np.float64]) -> float:
-    """Return how large a column's numbers are beside their deviations from the mean."""
-    scale = _centre(column[:, np.newaxis])[1][0]
-    return float(np.abs(column).max() / scale) if scale > 0.0 else 0.0
+@inlined_kernel
+def _centre(values: NDArray[np.float64], centred: NDArray[np.float64]) -> tuple[float, float]:
+    """Write a column around zero with largest deviation 1.
+
+    Returns that deviation, 0 if it is only rounding, and the column's largest absolute value.
+    """
+    n_rows = values.shape[0]
+    # Halves, because the difference of two large numbers of opposite sign may overflow.
+    total = 0.0
+    largest = 0.0
+    for row in range(n_rows):
+        total += 0.5 * values[row] / n_rows
+        largest = max(largest, abs(values[row]))
+    deviation = 0.0
+    for row in range(n_rows):
+        centred[row] = 0.5 * values[row] - total
+        deviation = max(deviation, abs(centred[row]))
+    if deviation <= ROUNDING * largest:
+        centred[:] = 0.0
+        return 0.0, largest
+    for row in range(n_rows):
+        centred[row] /= deviation
+    return 2.0 * deviation, largest
+
+
+@kernel
+def _regress(
+    columns: NDArray[np.float64], protected: NDArray[np.float64], found: Regression
+) -> None:
+    """Write the regressions, one column after the other; what is in work stays in the cache."""
+    n_columns, n_rows = columns.shape
+    unit = np.empty(n_rows)
+    protected_scale, protected_largest = _centre(protected, unit)
+    digits_lost = protected_largest / protected_scale if protected_scale > 0.0 else 0.0
+    sum_of_squares = 0.0
+    for row in range(n_rows):
+        sum_of_squares += unit[row] * unit[row]
+    freedom = max(1, n_rows - 2)
+    for column in range(n_columns):
+        residuals = found.residuals[column]
+        scale, largest = _centre(columns[column], residuals)
+        slope = 0.0
+        if sum_of_squares > 0.0:
+            for row in range(n_rows):
+                slope += residuals[row] * unit[row]
+            slope /= sum_of_squares
+        furthest = 0.0
+        for row in range(n_rows):
+            residuals[row] -= slope * unit[row]
+            furthest = max(furthest, abs(residuals[row]))
+        # Relative to the column's spread, and to the size of the numbers it was computed from.
+        lost = (largest / scale if scale > 0.0 else 0.0) + abs(slope) * digits_lost
+        if furthest <= max(NEGLIGIBLE_SHARE, ROUNDING * lost):
+            residuals[:] = 0.0
+        error = 0.0
+        for row in range(n_rows):
+            error += residuals[row] * residuals[row]
+            residuals[row] *= scale
+        error = np.sqrt(error / freedom / (sum_of_squares if sum_of_squares > 0.0 else 1.0))
+        if error > 0.0:
+            found.statistics[column] = abs(slope) / error
+        else:
+            found.statistics[column] = np.inf if slope != 0.0 else 0.0
+        found.slopes[column] = slope * scale / protected_scale if protected_scale > 0.0 else 0.0

@@ -11,32 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.removal.regression import regression_slopes
+from umfi.removal.regression import regress
 
-__all__ = ["has_heavy_ties", "linear_step_ranks", "random_ranks"]
+__all__ = ["linear_step_ranks", "random_ranks"]
 
-# A column has heavy ties when this share of its rows holds a value that many rows hold.
-MIN_TIED_SHARE = 0.1
-MIN_TIED_ROWS = 5
 # How finely the conditional distribution is followed.
 MAX_STEPS = 20
-
-
-def has_heavy_ties(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return a mask, shape (n_columns,): columns with so many equal values that they are steps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.arange(40.0)
-    >>> has_heavy_ties(np.column_stack([rows, rows % 2, np.maximum(rows, 10)]))
-    array([False,  True,  True])
-    """
-    is_tied = np.zeros(values.shape[1], dtype=bool)
-    for position, column in enumerate(values.T):
-        counts = np.unique(column, return_counts=True)[1]
-        is_tied[position] = counts[counts >= MIN_TIED_ROWS].sum() >= MIN_TIED_SHARE * len(column)
-    return is_tied
 
 
 def random_ranks(
@@ -84,9 +64,8 @@ def linear_step_ranks(
     step = step_of_value[value_of_row]
     is_below = (step[:, np.newaxis] <= np.arange(step.max())).astype(np.float64)
     centred = protected - protected.mean()
-    chance_below = is_below.mean(axis=0) + centred[:, np.newaxis] * regression_slopes(
-        is_below, protected
-    )
+    slopes = regress(is_below.T, protected).slopes
+    chance_below = is_below.mean(axis=0) + centred[:, np.newaxis] * slopes
     edges = np.zeros((n_rows, step.max() + 2))
     edges[:, 1:-1] = np.maximum.accumulate(np.clip(chance_below, 0.0, 1.0), axis=1)
     edges[:, -1] = 1.0

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from umfi.columns import Columns, Kind
 from umfi.contracts import ProtocolName
 from umfi.errors import InputError
-from umfi.removal.regression import regression_residuals
-from umfi.removal.steps import has_heavy_ties, random_ranks
+from umfi.forest import order_rows
+from umfi.jit import kernel
+from umfi.removal.regression import regress
+from umfi.removal.steps import random_ranks
 
 __all__ = ["TransportRemover"]
 
@@ -117,20 +118,15 @@ class TransportRemover:
                 else _equal_count_bins(protected, self.rows_per_bin)
             )
             transported = _conditional_ranks(others, protected, bins, rng)
-        return replace(
-            others,
-            values=np.asfortranarray(transported),
-            kinds=(Kind.CONTINUOUS,) * others.n_columns,
-        )
+        return others.with_changed(transported.T)
 
     def _paper_ranks(
         self, values: NDArray[np.float64], protected: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return average ranks divided by the bin's size; later bins overwrite shared edges."""
-        transported = values.copy()
+        transported = values.T.copy()
         for rows in _paper_bins(protected, self.rows_per_bin):
-            residuals, _ = regression_residuals(values[rows], protected[rows])
-            transported[rows] = stats.rankdata(residuals, axis=0) / len(rows)
+            _transport(values.T, protected, rows, 0.0, transported)
         return transported
 
 
@@ -140,15 +136,54 @@ def _conditional_ranks(
     bins: list[NDArray[np.intp]],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_rows, n_columns)."""
-    is_tied = has_heavy_ties(others.values)
-    tie_breaks = rng.random((others.n_rows, int(is_tied.sum())))
-    transported = np.empty_like(others.values)
+    """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_columns, n_rows)."""
+    is_stepped = others.has_heavy_ties
+    columns = others.values.T
+    stepped = others.values[:, is_stepped]
+    tie_breaks = rng.random(stepped.shape)
+    smooth = columns[~is_stepped] if is_stepped.any() else columns
+    transported = np.empty(columns.shape)
+    smooth_transported = np.empty(smooth.shape) if is_stepped.any() else transported
     for rows in bins:
-        inside = others.values[rows]
-        residuals, _ = regression_residuals(inside[:, ~is_tied], protected[rows])
-        ranks = np.empty(inside.shape)
-        ranks[:, ~is_tied] = stats.rankdata(residuals, axis=0)
-        ranks[:, is_tied] = random_ranks(inside[:, is_tied], tie_breaks[rows])
-        transported[rows] = (ranks - 0.5) / len(rows)
+        _transport(smooth, protected, rows, 0.5, smooth_transported)
+        if is_stepped.any():
+            ranks = random_ranks(stepped[rows], tie_breaks[rows])
+            transported[np.ix_(is_stepped, rows)] = (ranks.T - 0.5) / len(rows)
+    if is_stepped.any():
+        transported[~is_stepped] = smooth_transported
     return transported
+
+
+def _transport(
+    columns: NDArray[np.float64],
+    protected: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    offset: float,
+    transported: NDArray[np.float64],
+) -> None:
+    """Write (rank - offset) / (number of rows) of the residuals of these rows."""
+    residuals = regress(np.take(columns, rows, axis=1), protected[rows]).residuals
+    _write_ranks(residuals, order_rows(residuals), rows, offset, transported)
+
+
+@kernel
+def _write_ranks(
+    columns: NDArray[np.float64],
+    order: NDArray[np.int32],
+    rows: NDArray[np.intp],
+    offset: float,
+    transported: NDArray[np.float64],
+) -> None:
+    """Write ranks from 1 up, less the offset and as shares; equal values share their mean rank."""
+    n_columns, n_rows = columns.shape
+    for column in range(n_columns):
+        start = 0
+        while start < n_rows:
+            value = columns[column, order[column, start]]
+            stop = start + 1
+            while stop < n_rows and columns[column, order[column, stop]] == value:
+                stop += 1
+            share = (0.5 * (start + 1 + stop) - offset) / n_rows
+            for slot in range(start, stop):
+                transported[column, rows[order[column, slot]]] = share
+            start = stop

@@ -2,15 +2,16 @@
 
 Copies lie in a folder named by the kernels' own sources. Numba looks only at the file of the
 function that is called when it decides whether a copy is still good, not at the files of the
-functions that it calls; a folder that changes its name with any of the sources makes sure that no
-edit, update or pull leaves old kernels in use. It lies in the user's cache, so an installation may
-be read-only.
+functions that it calls; a folder that changes its name with any of the sources beside the kernel
+makes sure that no edit, update or pull leaves old kernels in use, as long as kernels call none from
+another folder. It lies in the user's cache, so an installation may be read-only.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +20,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from numba import config, njit
+from numba.core import event
 
 __all__ = ["inlined_kernel", "kernel", "tree_kernel"]
 
 Function = TypeVar("Function")
+
+NOTICE = "umfi compiles its kernels for this machine, once; this can take a minute."
 
 SETTINGS: dict[str, Any] = {"cache": True, "nogil": True}
 
@@ -47,25 +51,25 @@ def inlined_kernel(function: Function) -> Function:
 
 
 def _compile(function: Function, settings: dict[str, Any]) -> Function:
-    with _kernel_cache():
+    with _kernel_cache(Path(function.__code__.co_filename).parent):  # type: ignore[attr-defined]
         compiled: Function = njit(**settings)(function)
     return compiled
 
 
 @cache
-def _source_digest() -> str:
+def _source_digest(sources: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in [Path(__file__), *sorted(sources.glob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _cache_folder() -> Path:
+def _cache_folder(sources: Path) -> Path:
     """Return the first place that can be written to: the user's cache, else temporary files."""
     home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     places = [Path(home) if home else Path.home() / ".cache", Path(tempfile.gettempdir())]
     for place in places:
-        folder = place / "umfi" / f"kernels-{_source_digest()}"
+        folder = place / "umfi" / f"kernels-{_source_digest(sources)}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -76,15 +80,36 @@ def _cache_folder() -> Path:
 
 
 @contextmanager
-def _kernel_cache() -> Iterator[None]:
+def _kernel_cache(sources: Path) -> Iterator[None]:
     """Make functions that are decorated inside the block keep their compiled copies in our folder.
 
     A folder set by the user, with NUMBA_CACHE_DIR, is left alone.
     """
     before = config.CACHE_DIR  # type: ignore[attr-defined]
     if not before:
-        config.CACHE_DIR = str(_cache_folder())  # type: ignore[attr-defined]
+        config.CACHE_DIR = str(_cache_folder(sources))  # type: ignore[attr-defined]
     try:
         yield
     finally:
         config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+class _CompileNotice(event.Listener):
+    """Says once that one of our kernels is being compiled, so that nobody wonders about the wait.
+
+    Numba tells of compiling only, not of loading a copy.
+    """
+
+    has_spoken = False
+
+    def on_start(self, event: Any) -> None:
+        module = event.data["dispatcher"].py_func.__module__
+        if not self.has_spoken and module.split(".")[0] == __package__:
+            self.has_spoken = True
+            print(NOTICE, file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing: the answer follows."""
+
+
+event.register("numba:compile", _CompileNotice())  # type: ignore[no-untyped-call]

@@ -1,22 +1,27 @@
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from numba import config
 
 import umfi.forest
-from umfi.forest import jit
+from umfi import jit
+
+SOURCES = Path(umfi.forest.__file__).parent
 
 
 def test_compiled_kernels_lie_in_a_folder_named_by_their_source(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = jit._cache_folder()
+    folder = jit._cache_folder(SOURCES)
     assert folder.parent == tmp_path / "umfi"
-    source = Path(umfi.forest.__file__).parent / "splits.py"
+    source = SOURCES / "splits.py"
     real = Path.read_bytes
     monkeypatch.setattr(
         Path, "read_bytes", lambda path: real(path) + (b"#" if path == source else b"")
     )
     jit._source_digest.cache_clear()
-    assert jit._cache_folder() != folder
+    assert jit._cache_folder(SOURCES) != folder
     jit._source_digest.cache_clear()
 
 
@@ -24,19 +29,38 @@ def test_a_cache_that_cannot_be_written_is_replaced(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path / "other"))
-    assert jit._cache_folder().is_relative_to(tmp_path / "other")
+    assert jit._cache_folder(SOURCES).is_relative_to(tmp_path / "other")
     # Somebody else's folder stands where ours should be.
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "umfi").write_text("")
     monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path / "taken"))
-    assert jit._cache_folder().parent == tmp_path / "taken"
+    assert jit._cache_folder(SOURCES).parent == tmp_path / "taken"
 
 
 def test_the_setting_of_others_is_left_alone(monkeypatch):
     before = config.CACHE_DIR
-    with jit._kernel_cache():
+    with jit._kernel_cache(SOURCES):
         assert config.CACHE_DIR
     assert before == config.CACHE_DIR
     monkeypatch.setattr(config, "CACHE_DIR", "mine")
-    with jit._kernel_cache():
+    with jit._kernel_cache(SOURCES):
         assert config.CACHE_DIR == "mine"
+
+
+def run_in_fresh_process(cache):
+    code = (
+        "import umfi; X, y = umfi.datasets.simulate('correlation', n=60, random_state=0);"
+        "umfi.predictive_power(X, y, random_state=0)"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "XDG_CACHE_HOME": str(cache), "NUMBA_DISABLE_JIT": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def test_the_first_call_says_that_it_compiles_and_the_next_does_not(tmp_path):
+    assert run_in_fresh_process(tmp_path).stderr == jit.NOTICE + "\n"
+    assert run_in_fresh_process(tmp_path).stderr == ""

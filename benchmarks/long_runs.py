@@ -1,0 +1,44 @@
+"""Two runs that take minutes: a wide table and a long one, all features, two threads.
+
+``python benchmarks/long_runs.py wide`` or ``long``; prints seconds and peak memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+
+import numpy as np
+from cases import Case
+from runs import N_THREADS, correlated_table
+
+import umfi
+
+SHAPES = {"wide": (572, 4000), "long": (1_000_000, 20)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("which", choices=list(SHAPES))
+    parser.add_argument("--remover", default="linear")
+    chosen = parser.parse_args()
+    shape = SHAPES[chosen.which]
+    X, y = correlated_table(*shape) if chosen.which == "wide" else Case(*shape).make()
+    umfi.ultra_marginal(X[:100, :5], y[:100], random_state=0)  # Compile.
+    start = time.perf_counter()
+    result = umfi.ultra_marginal(
+        X, y, remover=chosen.remover, random_state=1, n_jobs=N_THREADS, progress=False
+    )
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    n_largest = min(10, shape[1])
+    print(
+        f"{shape[0]:,} × {shape[1]:,}, {chosen.remover}: {seconds:,.0f} s, peak {peak:.2f} GB; "
+        f"mean importance {np.mean(result.importances):.4f}"
+    )
+    print(result.table.head(n_largest).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()
