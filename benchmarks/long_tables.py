@@ -51,8 +51,10 @@ def subsamples() -> Section:
     case = Case(200_000, 20, n_trees=50, n_threads=2)
     X, y = case.make()
     columns, target = read_columns(X), read_target(y, task="regression")
-    lines = ["| rows a tree | out-of-bag R² | s a forest |", "|---|---|---|"]
+    lines = ["| rows a tree | out-of-bag R² | s a forest, ranking left out |", "|---|---|---|"]
     found = {}
+    warm_up = umfi.ForestPower(n_trees=1, rows_per_tree=1000)
+    warm_up.score(columns, target, Streams(0).seed("bench"))
     for rows_per_tree in (200_000, 100_000, 50_000, 20_000, 5_000):
         power = umfi.ForestPower(n_trees=case.n_trees, rows_per_tree=rows_per_tree)
         start = time.perf_counter()

@@ -3,7 +3,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from numba import config
+from numba import config, njit
 
 import umfi.forest
 from umfi import jit
@@ -32,7 +32,7 @@ def test_a_cache_that_cannot_be_written_is_replaced(tmp_path, monkeypatch):
     assert jit._cache_folder(SOURCES).is_relative_to(tmp_path / "other")
     # Somebody else's folder stands where ours should be.
     (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "umfi").write_text("")
+    (tmp_path / "taken" / f"umfi-{os.getuid()}").write_text("")
     monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path / "taken"))
     assert jit._cache_folder(SOURCES).parent == tmp_path / "taken"
 
@@ -45,6 +45,25 @@ def test_the_setting_of_others_is_left_alone(monkeypatch):
     monkeypatch.setattr(config, "CACHE_DIR", "mine")
     with jit._kernel_cache(SOURCES):
         assert config.CACHE_DIR == "mine"
+
+
+def test_a_user_without_a_home_has_a_cache(tmp_path, monkeypatch):
+    def no_home():
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert jit._cache_folder(SOURCES).is_relative_to(tmp_path)
+
+
+def test_kernels_of_others_are_compiled_in_silence(capsys):
+    namespace = {}
+    exec("def add(number): return number + 1", namespace)
+    function = namespace["add"]
+    function.__module__ = None
+    assert njit(function)(1) == 2
+    assert capsys.readouterr().err == ""
 
 
 def run_in_fresh_process(cache):

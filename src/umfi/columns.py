@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -19,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.errors import InputError, listed, unknown_name
-from umfi.forest import RankTable, copy_ranks, new_rank_table, part_of_table, rank_columns
+from umfi.forest import (
+    RankTable,
+    new_rank_table,
+    part_of_table,
+    put_ranks,
+    rank_columns,
+    take_ranks,
+)
 
 __all__ = ["MIN_ROWS", "Columns", "Kind", "frame_like", "read_columns"]
 
@@ -60,24 +66,33 @@ class Columns:
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
 
-    @cached_property
+    # Found out once: not fields, because a copy with other values must not inherit them, and not
+    # cached_property, whose lock in Python 3.11 makes threads wait for each other.
+    @property
     def ranks(self) -> RankTable:
         """The ranks of every column; what is known of a column already is not sorted again."""
-        table = new_rank_table(self.n_rows, self.n_columns)
-        self._write_ranks(table)
-        return table
+        known = self.__dict__
+        if "_ranks" not in known:
+            self._write_ranks(new_rank_table(self.n_rows, self.n_columns))
+        ranks: RankTable = known["_ranks"]
+        return ranks
 
     def _write_ranks(self, table: RankTable) -> None:
-        if "ranks" in self.__dict__:
-            copy_ranks(self.ranks, table, slice(None))
+        """Write the ranks into a table, where they stay."""
+        known = self.__dict__
+        if "_ranks" in known:
+            put_ranks(known["_ranks"], table)
             return
-        origin: _Origin | None = self.__dict__.get("_origin")
+        origin: _Origin | None = known.get("_origin")
         if origin is None:
             rank_columns(self.values, out=table)
         else:
             origin.write_ranks(self, table)
+        known["_ranks"] = table
+        if not isinstance(origin, _Selection):
+            known.pop("_origin", None)  # It would keep the columns alive that these came from.
 
-    @cached_property
+    @property
     def has_heavy_ties(self) -> NDArray[np.bool_]:
         """A mask, shape (n_columns,): columns with so many equal values that they are steps.
 
@@ -88,9 +103,17 @@ class Columns:
         >>> read_columns(np.column_stack([rows, rows % 2, np.maximum(rows, 10)])).has_heavy_ties
         array([False,  True,  True])
         """
-        origin = self.__dict__.get("_origin")
-        if isinstance(origin, _Selection):
-            return origin.parent.has_heavy_ties[origin.positions]
+        known = self.__dict__
+        if "_has_heavy_ties" not in known:
+            origin = known.get("_origin")
+            if isinstance(origin, _Selection):
+                known["_has_heavy_ties"] = origin.parent.has_heavy_ties[origin.positions]
+            else:
+                known["_has_heavy_ties"] = self._find_heavy_ties()
+        is_tied: NDArray[np.bool_] = known["_has_heavy_ties"]
+        return is_tied
+
+    def _find_heavy_ties(self) -> NDArray[np.bool_]:
         is_tied = np.zeros(self.n_columns, dtype=bool)
         for position, column in enumerate(self.values.T):
             counts = np.unique(column, return_counts=True)[1]
@@ -99,7 +122,6 @@ class Columns:
         return is_tied
 
     def _made_from(self, origin: _Origin) -> Columns:
-        # Not a field: a copy with other values must not inherit it.
         self.__dict__["_origin"] = origin
         return self
 
@@ -211,7 +233,7 @@ class _Selection:
     positions: NDArray[np.intp]
 
     def write_ranks(self, columns: Columns, table: RankTable) -> None:
-        copy_ranks(part_of_table(self.parent.ranks, self.positions), table, slice(None))
+        put_ranks(take_ranks(self.parent.ranks, self.positions), table)
 
 
 @dataclass(frozen=True)
@@ -222,13 +244,10 @@ class _Join:
     second: Columns
 
     def write_ranks(self, columns: Columns, table: RankTable) -> None:
-        start = 0
-        for part in (self.first, self.second):
-            view = part_of_table(table, slice(start, start + part.n_columns))
-            part._write_ranks(view)
-            # The parts are scored as well; their ranks are where they were written.
-            part.__dict__.setdefault("ranks", view)
-            start += part.n_columns
+        # The parts are scored as well; their ranks stay where they are written.
+        n_first = self.first.n_columns
+        self.first._write_ranks(part_of_table(table, 0, n_first))
+        self.second._write_ranks(part_of_table(table, n_first, columns.n_columns))
 
 
 @dataclass(frozen=True)
@@ -240,8 +259,8 @@ class _Change:
 
     def write_ranks(self, columns: Columns, table: RankTable) -> None:
         kept, changed = np.flatnonzero(~self.is_changed), np.flatnonzero(self.is_changed)
-        copy_ranks(part_of_table(self.parent.ranks, kept), table, kept)
-        copy_ranks(rank_columns(columns.values[:, changed]), table, changed)
+        put_ranks(take_ranks(self.parent.ranks, kept), table, kept)
+        put_ranks(rank_columns(columns.values[:, changed]), table, changed)
 
 
 _Origin = _Selection | _Join | _Change

@@ -65,18 +65,31 @@ def _source_digest(sources: Path) -> str:
 
 
 def _cache_folder(sources: Path) -> Path:
-    """Return the first place that can be written to: the user's cache, else temporary files."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    places = [Path(home) if home else Path.home() / ".cache", Path(tempfile.gettempdir())]
-    for place in places:
-        folder = place / "umfi" / f"kernels-{_source_digest(sources)}"
+    """Return the first place that is ours to write to: the user's cache, else temporary files.
+
+    A folder that somebody else could write to is not used, because loading a copy runs it.
+    """
+    name = f"kernels-{_source_digest(sources)}"
+    user = os.getuid() if hasattr(os, "getuid") else None
+    for place in (_user_cache() / "umfi", Path(tempfile.gettempdir()) / f"umfi-{user}"):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            (place / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            is_ours = user is None or place.stat().st_uid == (place / name).stat().st_uid == user
         except OSError:
             continue
-        if os.access(folder, os.W_OK):
-            return folder
+        if is_ours and os.access(place / name, os.W_OK):
+            return place / name
     return Path(tempfile.mkdtemp(prefix="umfi-kernels-"))
+
+
+def _user_cache() -> Path:
+    folder = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    if folder:
+        return Path(folder)
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:  # A user without a home, as in some containers.
+        return Path(tempfile.gettempdir())
 
 
 @contextmanager
@@ -103,7 +116,9 @@ class _CompileNotice(event.Listener):
     has_spoken = False
 
     def on_start(self, event: Any) -> None:
-        module = event.data["dispatcher"].py_func.__module__
+        # Others compile as well, and functions of theirs may be without a module.
+        kernel = getattr(event.data.get("dispatcher"), "py_func", None)
+        module = getattr(kernel, "__module__", None) or ""
         if not self.has_spoken and module.split(".")[0] == __package__:
             self.has_spoken = True
             print(NOTICE, file=sys.stderr, flush=True)

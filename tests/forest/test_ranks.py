@@ -80,6 +80,28 @@ def test_equal_values_share_a_bin_and_few_values_have_a_bin_each():
     assert not table.has_ties.any()
 
 
+@pytest.mark.parametrize("share", [0.03, 0.3, 0.9])
+def test_a_column_of_mostly_zeros_keeps_its_other_values_apart(share):
+    rng = np.random.default_rng(0)
+    column = np.where(rng.random(2000) < share, rng.normal(size=2000), 0.0)
+    table = rank_columns(column[:, np.newaxis], max_positions=64)
+    n_distinct = len(np.unique(column))
+    n_bins = table.positions[0].max() + 1
+    assert min(n_distinct, 60) <= n_bins <= 64
+    assert len(set(table.positions[0, column == 0.0])) == 1
+    zero_bin = table.positions[0, column == 0.0][0]
+    assert set(column[table.positions[0] == zero_bin]) == {0.0}
+    order = np.argsort(column)
+    assert (np.diff(table.positions[0, order].astype(int)) >= 0).all()
+
+
+def test_many_heavy_values_have_bins():
+    rng = np.random.default_rng(0)
+    column = np.where(rng.random(2000) < 0.9, rng.integers(0, 40, 2000), rng.normal(size=2000))
+    table = rank_columns(column[:, np.newaxis], max_positions=64)
+    assert 40 <= table.positions[0].max() < 64
+
+
 def test_permuting_ranks_equals_ranking_permuted_values():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 3))

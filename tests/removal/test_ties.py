@@ -111,3 +111,14 @@ def test_heavy_ties_are_recognised():
         ]
     )
     assert read_columns(table).has_heavy_ties.tolist() == [False, True, True, False, True]
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1.0, 1.7e308])
+def test_step_ranks_do_not_depend_on_the_unit_of_the_protected_column(unit):
+    rng = np.random.default_rng(0)
+    protected = rng.uniform(-1.0, 1.0, 500)
+    column = (rng.random(500) < 0.5 + 0.3 * protected).astype(float)
+    breaks = rng.random(500)
+    expected = linear_step_ranks(column, protected, breaks)
+    changed = linear_step_ranks(column, protected * unit, breaks)
+    np.testing.assert_allclose(changed, expected, atol=1e-9 if unit > 1e-300 else 1e-3)

@@ -8,12 +8,13 @@ one after the other and keeps nothing but their votes, ``majority_classes`` coun
 from umfi.forest.model import Growth, RecordedTree, Response
 from umfi.forest.ranks import (
     RankTable,
-    copy_ranks,
     new_rank_table,
     order_rows,
     part_of_table,
     permute_column,
+    put_ranks,
     rank_columns,
+    take_ranks,
 )
 from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_rows, grow_recorded_tree
 from umfi.forest.subsampled import subsampled_totals
@@ -27,7 +28,6 @@ __all__ = [
     "Tally",
     "bin_by_cuts",
     "chi_squared",
-    "copy_ranks",
     "drop_rows",
     "grow_recorded_tree",
     "majority_classes",
@@ -36,6 +36,8 @@ __all__ = [
     "out_of_bag_totals",
     "part_of_table",
     "permute_column",
+    "put_ranks",
     "rank_columns",
     "subsampled_totals",
+    "take_ranks",
 ]

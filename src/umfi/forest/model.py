@@ -10,7 +10,19 @@ from numpy.typing import NDArray
 from umfi.forest.ranks import RankTable
 from umfi.jit import kernel
 
-__all__ = ["Growth", "RecordedTree", "Response", "Scratch", "new_recorded_tree", "new_scratch"]
+__all__ = [
+    "NO_ROW",
+    "Growth",
+    "RecordedTree",
+    "Response",
+    "Scratch",
+    "new_recorded_tree",
+    "new_scratch",
+]
+
+
+# Behind the last row of a chain.
+NO_ROW = np.uint32(0xFFFFFFFF)
 
 
 class Response(NamedTuple):
@@ -56,8 +68,8 @@ class Scratch(NamedTuple):
     draws_at : draw of the row at each position marked, shape (n_positions,)
     moments_at : summed moments of the rows at each position; all zero between uses, shape
         (n_positions, 2)
-    counts_at : weight of each class at each bin; all zero between uses, shape
-        (n_positions, n_classes), empty if no rows share a position
+    first_at : the first of a chain of rows in each bin; none between uses, shape (n_positions,)
+    next_row : the next row of the chain, shape (n_rows,)
     left_counts, node_counts : weight of each class, shape (n_classes,)
     reciprocals : 1 / weight, so that scanning cuts needs no division, shape (n_rows + 1,)
     stack : nodes that wait: bounds in both row arrays and node number, shape (n_rows + 2, 5)
@@ -74,7 +86,8 @@ class Scratch(NamedTuple):
     bitmap: NDArray[np.uint64]
     draws_at: NDArray[np.int64]
     moments_at: NDArray[np.float64]
-    counts_at: NDArray[np.int64]
+    first_at: NDArray[np.uint32]
+    next_row: NDArray[np.uint32]
     left_counts: NDArray[np.int64]
     node_counts: NDArray[np.int64]
     reciprocals: NDArray[np.float64]
@@ -118,7 +131,8 @@ def new_scratch(table: RankTable, n_rows: int, n_classes: int) -> Scratch:
         np.zeros((n_positions + 63) // 64, dtype=np.uint64),
         np.empty(n_positions, dtype=np.int64),
         np.zeros((n_positions, 2)),
-        np.zeros((n_positions if table.has_bins else 0, n_classes), dtype=np.int64),
+        np.full(n_positions, NO_ROW),
+        np.empty(n_rows, dtype=np.uint32),
         np.empty(n_classes, dtype=np.int64),
         np.empty(n_classes, dtype=np.int64),
         reciprocals,

@@ -19,16 +19,17 @@ from umfi.jit import kernel
 __all__ = [
     "MAX_POSITIONS",
     "RankTable",
-    "copy_ranks",
     "new_rank_table",
     "order_rows",
     "part_of_table",
     "permute_column",
+    "put_ranks",
     "rank_columns",
+    "take_ranks",
 ]
 
-# As many bits as one word can tell of 64 words, see node_order.py. Fewer bins cost accuracy: with
-# 256 the out-of-bag R² of a noisy table of 5,000 rows and 30 columns falls by 0.011.
+# One word can tell which of 64 words hold bits, see scans.py. Fewer bins cost accuracy: with 256
+# the out-of-bag R² of a noisy table falls by 0.01, see benchmarks/long_tables.py.
 MAX_POSITIONS = 4096
 # Columns ranked at a time, so that their keys stay in the cache.
 KEYS_AT_A_TIME = 2**16
@@ -96,7 +97,7 @@ def rank_columns(
     n_columns, n_rows = columns.shape
     table = new_rank_table(n_rows, n_columns, max_positions) if out is None else out
     for first, stop, order in _ordered_parts(columns):
-        _write_ranks(columns[first:stop], order, part_of_table(table, slice(first, stop)))
+        _write_ranks(columns[first:stop], order, part_of_table(table, first, stop))
     return table
 
 
@@ -136,18 +137,31 @@ def _ordered_parts(
         yield first, stop, order[: stop - first]
 
 
-def part_of_table(table: RankTable, which: slice | NDArray[np.intp]) -> RankTable:
-    """Return the ranks of some columns: a view of neighbours, a copy of others."""
+def part_of_table(table: RankTable, start: int, stop: int) -> RankTable:
+    """Return a view of neighbouring columns."""
+    which = slice(start, stop)
     return RankTable(
         table.positions[which], table.sorted_values[which], table.has_ties[which], table.has_bins
     )
 
 
-def copy_ranks(source: RankTable, out: RankTable, which: slice | NDArray[np.intp]) -> None:
-    """Write ranks into these columns of another table."""
-    out.positions[which] = source.positions
-    out.sorted_values[which] = source.sorted_values
-    out.has_ties[which] = source.has_ties
+def take_ranks(table: RankTable, columns: NDArray[np.intp]) -> RankTable:
+    """Return a copy of the ranks of these columns."""
+    return RankTable(
+        table.positions[columns],
+        table.sorted_values[columns],
+        table.has_ties[columns],
+        table.has_bins,
+    )
+
+
+def put_ranks(
+    source: RankTable, out: RankTable, columns: NDArray[np.intp] | slice = slice(None)
+) -> None:
+    """Write ranks into these columns of another table, all of them by default."""
+    out.positions[columns] = source.positions
+    out.sorted_values[columns] = source.sorted_values
+    out.has_ties[columns] = source.has_ties
 
 
 @kernel
@@ -232,12 +246,22 @@ def _write_ranks(columns: NDArray[np.float64], order: NDArray[np.int32], table: 
         if table.has_bins:
             _write_bins(values, rows, positions, sorted_values)
             continue
+        table.has_ties[column] = False
         for slot in range(n_rows):
             row = rows[slot]
             positions[row] = slot
             sorted_values[slot] = values[row]
             if slot > 0 and values[row] == sorted_values[slot - 1]:
                 table.has_ties[column] = True
+
+
+@kernel
+def _stop_of_value(column: NDArray[np.float64], order: NDArray[np.int32], start: int) -> int:
+    """Return the slot behind the last row with the same value as the row in this slot."""
+    stop = start + 1
+    while stop < order.shape[0] and column[order[stop]] == column[order[start]]:
+        stop += 1
+    return stop
 
 
 @kernel
@@ -249,25 +273,45 @@ def _write_bins(
 ) -> None:
     """Write the bin of each row, from the rows in ascending order of the column.
 
-    If there are more distinct values than bins, a value belongs to the bin in which the middle of
-    its rows falls.
+    If there are more distinct values than bins, a value that fills a bin has one of its own, so
+    that a column of mostly zeros keeps its other values apart, and another one belongs to the bin
+    in which the middle of its rows falls among the rest.
     """
     n_rows = order.shape[0]
     n_bins = middles.shape[0]
-    n_distinct = 1
-    for slot in range(1, n_rows):
-        n_distinct += column[order[slot]] != column[order[slot - 1]]
+    n_distinct = 0
+    n_heavy = 0
+    n_light_rows = 0
+    start = 0
+    while start < n_rows:
+        stop = _stop_of_value(column, order, start)
+        n_distinct += 1
+        if (stop - start) * n_bins >= n_rows:
+            n_heavy += 1
+        else:
+            n_light_rows += stop - start
+        start = stop
+    # A heavy value may cut a bin of the others in two.
+    n_light_bins = n_bins - 2 * n_heavy
     middles[:] = np.inf
     position = -1
     share = -1
     bottom = 0.0
+    n_light_before = 0
     start = 0
     while start < n_rows:
+        stop = _stop_of_value(column, order, start)
         value = column[order[start]]
-        stop = start + 1
-        while stop < n_rows and column[order[stop]] == value:
-            stop += 1
-        new_share = share + 1 if n_distinct <= n_bins else (start + stop) * n_bins // (2 * n_rows)
+        if n_distinct <= n_bins:
+            new_share = share + 1
+        elif n_light_bins < 1:
+            new_share = (start + stop) * n_bins // (2 * n_rows)
+        elif (stop - start) * n_bins >= n_rows:
+            new_share = -2 - start
+        else:
+            n_light_after = n_light_before + stop - start
+            new_share = (n_light_before + n_light_after) * n_light_bins // (2 * n_light_rows)
+            n_light_before = n_light_after
         if new_share != share:
             share = new_share
             position += 1

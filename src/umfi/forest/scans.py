@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.forest.bits import lowest_bit
-from umfi.forest.model import Scratch
+from umfi.forest.model import NO_ROW, Scratch
 from umfi.jit import inlined_kernel
 
 __all__ = [
@@ -242,17 +242,18 @@ def scan_classes(
 
 
 @inlined_kernel
-def _mark_counts(
+def _mark_chains(
     positions: NDArray[np.uint16], rows: NDArray[np.uint32], scratch: Scratch
 ) -> np.uint64:
-    """Mark each row's bin, and count its draws there; return which words hold bits."""
-    bitmap, draws, counts_at = scratch.bitmap, scratch.draws, scratch.counts_at
+    """Mark each row's bin, and chain the rows of a bin; return which words hold bits."""
+    bitmap, first_at, next_row = scratch.bitmap, scratch.first_at, scratch.next_row
     words = ZERO
     for local in range(rows.shape[0]):
         row = rows[local]
         position = np.int64(positions[row])
         words = _mark(bitmap, words, position)
-        counts_at[position, draws[row] & LABEL_MASK] += draws[row] >> LABEL_BITS
+        next_row[row] = first_at[position]
+        first_at[position] = row
     return words
 
 
@@ -265,9 +266,10 @@ def scan_binned_classes(
     best_quality: float,
 ) -> Place:
     """Return the best cut for classification; rows share positions, which are bins."""
-    bitmap, counts_at, reciprocals = scratch.bitmap, scratch.counts_at, scratch.reciprocals
+    bitmap, draws, reciprocals = scratch.bitmap, scratch.draws, scratch.reciprocals
+    first_at, next_row = scratch.first_at, scratch.next_row
     left_counts, node_counts = scratch.left_counts, scratch.node_counts
-    words = _mark_counts(positions, rows, scratch)
+    words = _mark_chains(positions, rows, scratch)
     left_counts[:] = 0
     best_left = np.int64(-1)
     best_right = np.int64(-1)
@@ -297,14 +299,18 @@ def scan_binned_classes(
                         left_squared == left_weight * left_weight
                         and right_squared == right_weight * right_weight
                     )
-            for label in range(left_counts.shape[0]):
-                weight = counts_at[position, label]
-                counts_at[position, label] = 0
+            row = first_at[position]
+            first_at[position] = NO_ROW
+            while row != NO_ROW:
+                draw = draws[row]
+                label = draw & LABEL_MASK
+                weight = draw >> LABEL_BITS
                 left_count = left_counts[label]
                 right_count = node_counts[label] - left_count
                 left_counts[label] = left_count + weight
                 left_squared += weight * (2 * left_count + weight)
                 right_squared -= weight * (2 * right_count - weight)
                 left_weight += weight
+                row = next_row[row]
             previous = position
     return Place(best_left, best_right, best_quality, is_perfect)

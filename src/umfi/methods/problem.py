@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -88,6 +88,7 @@ class Problem:
     n_sampled_rows : rows of each repeat, None for all
     n_jobs, executor, progress : how tasks run
     settings : arguments and facts for the result
+    sampled : the rows of the repeats under way
     """
 
     columns: Columns
@@ -100,6 +101,8 @@ class Problem:
     executor: str | None
     progress: bool | None
     settings: dict[str, Any]
+    sampled: dict[int, tuple[Columns, Target]] = field(default_factory=dict, init=False)
+    lock: Any = field(default_factory=Lock, init=False)
 
     @classmethod
     def check(
@@ -170,6 +173,15 @@ class Problem:
         """Return the columns and response of one repeat; the same rows for every feature."""
         if self.n_sampled_rows is None:
             return self.columns, self.target
+        with self.lock:
+            if repeat not in self.sampled:
+                # One repeat follows the other, so two at most are under way.
+                for old in sorted(self.sampled)[:-1]:
+                    del self.sampled[old]
+                self.sampled[repeat] = self._sample_rows(repeat)
+            return self.sampled[repeat]
+
+    def _sample_rows(self, repeat: int) -> tuple[Columns, Target]:
         rng = self.streams.generator("rows", repeat)
         rows = np.sort(rng.choice(self.columns.n_rows, self.n_sampled_rows, replace=False))
         return self.columns.take_rows(rows), self.target.take_rows(rows)
@@ -202,12 +214,10 @@ class Problem:
             For each column the index of the column whose scores it gets.
         """
         repeats = range(self.repeats)
-        # One repeat follows the other, so two at most are under way.
-        rows_of = lru_cache(maxsize=2)(self.rows_of)
 
         def work_on(name: TaskName) -> ScorePair:
             index, repeat = int(name[0]), int(name[1])
-            return work(*rows_of(repeat), index, repeat)
+            return work(*self.rows_of(repeat), index, repeat)
 
         scored = sorted(set(representatives))
         answers = self.run(work_on, [(index, repeat) for repeat in repeats for index in scored])

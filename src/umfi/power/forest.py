@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -30,8 +31,8 @@ __all__ = ["ForestPower", "forest_response"]
 SPLITS = ("best", "random")
 # A tree's work is short; blocks outweigh the cost of handing it out.
 TREES_PER_BLOCK = 10
-# So many draws are enough for a tree: see benchmarks/rows_per_tree.py.
-MAX_DRAWS = 100_000
+# So many draws are enough for a tree: see benchmarks/long_tables.py.
+DEFAULT_ROWS_PER_TREE = 100_000
 # ranger's defaults: nodes of at most this many drawn rows are leaves.
 MIN_NODE_ROWS = {"regression": 5, "classification": 1}
 
@@ -102,7 +103,7 @@ class ForestPower:
             mtry=int(min(mtry, n_columns)),
             min_node_rows=int(min_node_rows),
             is_split_random=self.split == "random",
-            rows_per_tree=int(self.rows_per_tree or MAX_DRAWS),
+            rows_per_tree=int(min(self.rows_per_tree or DEFAULT_ROWS_PER_TREE, 2**62)),
         )
 
     def score(
@@ -132,8 +133,9 @@ class ForestPower:
     ) -> list[float]:
         """Return the score of the columns, then with one of them permuted."""
         table = columns.ranks
-        tables = [table, *(permute_column(table, index, rows) for rows in permutations)]
-        return [self._score_ranks(ranks, target, kernel_seed(seed)) for ranks in tables]
+        stream = kernel_seed(seed)
+        permuted = (permute_column(table, index, rows) for rows in permutations)
+        return [self._score_ranks(ranks, target, stream) for ranks in chain([table], permuted)]
 
     def _score_ranks(
         self, table: RankTable, target: Target, stream: np.uint64, n_jobs: int | None = 1
@@ -153,8 +155,10 @@ class ForestPower:
         blocks: list[TaskName] = [(first,) for first in range(0, self.n_trees, TREES_PER_BLOCK)]
         answers = run_tasks(grow_block, blocks, n_jobs=n_jobs, progress=False)
         # Added up block by block whatever the number of workers, so that it rounds the same.
-        totals = np.add.reduce([answers[block].totals for block in blocks])
-        n_votes = np.add.reduce([answers[block].n_votes for block in blocks])
+        totals, n_votes = answers.pop(blocks[0])
+        for block in blocks[1:]:
+            totals += answers[block].totals
+            n_votes += answers.pop(block).n_votes
         if target.task == "classification":
             predictions = majority_classes(totals, stream, self.n_trees).astype(np.float64)
         else:

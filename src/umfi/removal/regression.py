@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.jit import inlined_kernel, kernel
+from umfi.jit import kernel
 
-__all__ = ["Regression", "regress"]
+__all__ = ["Regression", "centre", "regress"]
 
 # Residuals this small beside the column itself are rounding, not information.
 NEGLIGIBLE_SHARE = 1e-10
 ROUNDING = 64 * np.finfo(np.float64).eps
+BLOCK_ROWS = 128
 
 
 class Regression(NamedTuple):
@@ -56,29 +57,79 @@ def regress(columns: NDArray[np.float64], protected: NDArray[np.float64]) -> Reg
     return found
 
 
-@inlined_kernel
-def _centre(values: NDArray[np.float64], centred: NDArray[np.float64]) -> tuple[float, float]:
+def centre(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a column around zero with largest deviation 1, or zeros if it is constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centre(np.array([1e300, 2e300, 6e300]))
+    array([-0.66666667, -0.33333333,  1.        ])
+    """
+    centred = np.empty(len(column))
+    _centre(np.ascontiguousarray(column), centred, np.ones(len(column)))
+    return centred
+
+
+@kernel
+def _add_products(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return the sum of products, in blocks of a few partial sums that are added with care.
+
+    One running sum over a million rows would lose the digits that tell a copy from a column.
+    """
+    n_rows = first.shape[0]
+    total = 0.0
+    lost = 0.0
+    for start in range(0, n_rows, BLOCK_ROWS):
+        stop = min(start + BLOCK_ROWS, n_rows)
+        even, odd = 0.0, 0.0
+        for row in range(start, stop - 1, 2):
+            even += first[row] * second[row]
+            odd += first[row + 1] * second[row + 1]
+        if (stop - start) % 2 == 1:
+            even += first[stop - 1] * second[stop - 1]
+        block = even + odd
+        # Neumaier's compensated sum.
+        new_total = total + block
+        if abs(total) >= abs(block):
+            lost += (total - new_total) + block
+        else:
+            lost += (block - new_total) + total
+        total = new_total
+    return total + lost
+
+
+@kernel
+def _centre(
+    values: NDArray[np.float64], centred: NDArray[np.float64], ones: NDArray[np.float64]
+) -> tuple[float, float]:
     """Write a column around zero with largest deviation 1.
 
     Returns that deviation, 0 if it is only rounding, and the column's largest absolute value.
     """
     n_rows = values.shape[0]
+    smallest, greatest = values[0], values[0]
+    for row in range(n_rows):
+        smallest = min(smallest, values[row])
+        greatest = max(greatest, values[row])
+    largest = max(abs(smallest), abs(greatest))
     # Halves, because the difference of two large numbers of opposite sign may overflow.
-    total = 0.0
-    largest = 0.0
-    for row in range(n_rows):
-        total += 0.5 * values[row] / n_rows
-        largest = max(largest, abs(values[row]))
-    deviation = 0.0
-    for row in range(n_rows):
-        centred[row] = 0.5 * values[row] - total
-        deviation = max(deviation, abs(centred[row]))
-    if deviation <= ROUNDING * largest:
+    middle = 0.5 * smallest + 0.5 * greatest
+    half_range = 0.5 * greatest - 0.5 * smallest
+    if half_range <= ROUNDING * largest:
         centred[:] = 0.0
         return 0.0, largest
+    # Around the middle first, so that the mean is taken of numbers without an offset.
+    for row in range(n_rows):
+        centred[row] = (0.5 * values[row] - 0.5 * middle) / half_range
+    mean = _add_products(centred, ones) / n_rows
+    deviation = 0.0
+    for row in range(n_rows):
+        centred[row] -= mean
+        deviation = max(deviation, abs(centred[row]))
     for row in range(n_rows):
         centred[row] /= deviation
-    return 2.0 * deviation, largest
+    return half_range * (2.0 * deviation), largest
 
 
 @kernel
@@ -87,21 +138,15 @@ def _regress(
 ) -> None:
     """Write the regressions, one column after the other; what is in work stays in the cache."""
     n_columns, n_rows = columns.shape
-    unit = np.empty(n_rows)
-    protected_scale, protected_largest = _centre(protected, unit)
+    unit, ones = np.empty(n_rows), np.ones(n_rows)
+    protected_scale, protected_largest = _centre(protected, unit, ones)
     digits_lost = protected_largest / protected_scale if protected_scale > 0.0 else 0.0
-    sum_of_squares = 0.0
-    for row in range(n_rows):
-        sum_of_squares += unit[row] * unit[row]
+    sum_of_squares = _add_products(unit, unit)
     freedom = max(1, n_rows - 2)
     for column in range(n_columns):
         residuals = found.residuals[column]
-        scale, largest = _centre(columns[column], residuals)
-        slope = 0.0
-        if sum_of_squares > 0.0:
-            for row in range(n_rows):
-                slope += residuals[row] * unit[row]
-            slope /= sum_of_squares
+        scale, largest = _centre(columns[column], residuals, ones)
+        slope = _add_products(residuals, unit) / sum_of_squares if sum_of_squares > 0.0 else 0.0
         furthest = 0.0
         for row in range(n_rows):
             residuals[row] -= slope * unit[row]
@@ -110,11 +155,10 @@ def _regress(
         lost = (largest / scale if scale > 0.0 else 0.0) + abs(slope) * digits_lost
         if furthest <= max(NEGLIGIBLE_SHARE, ROUNDING * lost):
             residuals[:] = 0.0
-        error = 0.0
+        error = _add_products(residuals, residuals) / freedom
+        error = np.sqrt(error / (sum_of_squares if sum_of_squares > 0.0 else 1.0))
         for row in range(n_rows):
-            error += residuals[row] * residuals[row]
             residuals[row] *= scale
-        error = np.sqrt(error / freedom / (sum_of_squares if sum_of_squares > 0.0 else 1.0))
         if error > 0.0:
             found.statistics[column] = abs(slope) / error
         else:

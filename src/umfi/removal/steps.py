@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.removal.regression import regress
+from umfi.removal.regression import centre, regress
 
 __all__ = ["linear_step_ranks", "random_ranks"]
 
@@ -62,19 +62,20 @@ def linear_step_ranks(
         else np.unique(np.floor(middles * n_steps / n_rows), return_inverse=True)[1]
     )
     step = step_of_value[value_of_row]
-    is_below = (step[:, np.newaxis] <= np.arange(step.max())).astype(np.float64)
-    centred = protected - protected.mean()
-    slopes = regress(is_below.T, protected).slopes
-    chance_below = is_below.mean(axis=0) + centred[:, np.newaxis] * slopes
-    edges = np.zeros((n_rows, step.max() + 2))
-    edges[:, 1:-1] = np.maximum.accumulate(np.clip(chance_below, 0.0, 1.0), axis=1)
-    edges[:, -1] = 1.0
+    unit = centre(protected)
+    # Both ends of each row's own step, from the lowest step to the highest.
+    low, high = np.zeros(n_rows), np.ones(n_rows)
+    below = np.zeros(n_rows)
+    for edge in range(step.max()):
+        is_below = (step <= edge).astype(np.float64)
+        slope = regress(is_below[np.newaxis], unit).slopes[0]
+        below = np.maximum(below, np.clip(is_below.mean() + unit * slope, 0.0, 1.0))
+        high[step == edge] = below[step == edge]
+        low[step == edge + 1] = below[step == edge + 1]
     # Where a row stands inside its step, by value and then at random.
     order = np.lexsort((tie_breaks, column))
     starts = np.searchsorted(step[order], np.arange(step.max() + 1))
     sizes = np.bincount(step)
     inside = np.empty(n_rows)
     inside[order] = (np.arange(n_rows) - starts[step[order]] + 0.5) / sizes[step[order]]
-    rows = np.arange(n_rows)
-    low, high = edges[rows, step], edges[rows, step + 1]
     return low + inside * (high - low)
