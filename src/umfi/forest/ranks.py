@@ -2,8 +2,8 @@
 
 A split never needs a value, only the order of the rows and, for the place of a cut between two
 values, the sorted values themselves. A long table is told in bins of neighbouring ranks: a tree
-that tries every cut between thousands of bins is as good as one that tries every cut, and what is
-kept for each bin while a node is searched stays in the processor's cache.
+that tries every cut between thousands of bins is all but as good as one that tries every cut, and
+what is kept for each bin while a node is searched stays in the processor's cache.
 """
 
 from __future__ import annotations
