@@ -11,7 +11,7 @@ demo: install
 test: install
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest tests/forest
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest tests/forest tests/removal/test_kernels.py
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -1,0 +1,47 @@
+"""The kernels of removal, small enough to run without the JIT compiler as well."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from umfi.forest import order_rows
+from umfi.removal.regression import centre, regress
+from umfi.removal.transport import _write_ranks
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e300, -3e-310])
+def test_a_constant_column_has_no_residuals(value):
+    constant = np.full(2000, value)
+    found = regress(constant[np.newaxis], np.random.default_rng(0).normal(size=2000))
+    assert (found.residuals == 0.0).all()
+    assert found.slopes[0] == found.statistics[0] == 0.0
+
+
+@pytest.mark.parametrize("n_rows", [20, 127, 128, 1001])
+def test_regression_equals_numpy(n_rows):
+    rng = np.random.default_rng(n_rows)
+    protected = rng.normal(size=n_rows)
+    columns = rng.normal(size=(3, n_rows)) + 5.0 * protected
+    found = regress(columns, protected)
+    for column, residuals, slope in zip(columns, found.residuals, found.slopes, strict=True):
+        expected = np.polynomial.Polynomial.fit(protected, column, 1)
+        np.testing.assert_allclose(residuals, column - expected(protected), atol=1e-12)
+        assert slope == pytest.approx(expected.convert().coef[1])
+
+
+def test_centred_columns_have_mean_zero_and_largest_deviation_one():
+    centred = centre(np.array([1e300, 2e300, 6e300, -1e300]))
+    assert centred.max() == 1.0
+    assert centred.sum() == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.5])
+def test_ranks_are_written_to_their_rows(offset):
+    columns = np.random.default_rng(0).normal(size=(3, 40)).round(1)
+    rows = np.arange(10, 50)
+    transported = np.full((3, 60), -1.0)
+    _write_ranks(columns, order_rows(columns), rows, offset, transported)
+    expected = (stats.rankdata(columns, axis=1) - offset) / 40
+    np.testing.assert_allclose(transported[:, 10:50], expected)
+    assert (transported[:, :10] == -1.0).all()
+    assert (transported[:, 50:] == -1.0).all()
