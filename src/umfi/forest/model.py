@@ -62,7 +62,7 @@ class Scratch(NamedTuple):
     weights : how often the bootstrap drew each row, shape (n_rows,)
     moments : weight, and weight times response, of each row, shape (n_rows, 2)
     in_bag, out_of_bag : rows, arranged so that a node's rows are contiguous, shape (n_rows,)
-    moved : rows on their way to the right child, shape (n_rows,)
+    moved : rows on their way to a child, shape (n_rows,)
     draws : weight and class of each row in one number, see ``scans.py``, shape (n_rows,)
     bitmap : a bit for each position of a column; all zero between uses, shape (n_positions / 64,)
     draws_at : draw of the row at each position marked, shape (n_positions,)

@@ -24,6 +24,7 @@ from umfi.jit import inlined_kernel
 
 __all__ = [
     "LABEL_BITS",
+    "LABEL_MASK",
     "NodeTotals",
     "Place",
     "class_quality",

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from umfi.forest.model import Growth, Response, Scratch
 from umfi.forest.ranks import RankTable
 from umfi.forest.scans import (
+    LABEL_BITS,
+    LABEL_MASK,
     NodeTotals,
     class_quality,
     response_quality,
@@ -89,6 +91,23 @@ def _random_position(
 
 
 @inlined_kernel
+def _gather_left(
+    positions: NDArray[np.uint16],
+    rows: NDArray[np.uint32],
+    cut_position: np.int64,
+    left_rows: NDArray[np.uint32],
+) -> np.int64:
+    """Write the rows that a cut sends left, and return how many there are."""
+    n_left = np.int64(0)
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        # Written without a branch, which nobody could predict.
+        left_rows[n_left] = row
+        n_left += np.int64(positions[row] <= cut_position)
+    return n_left
+
+
+@inlined_kernel
 def _quality_at(
     positions: NDArray[np.uint16],
     rows: NDArray[np.uint32],
@@ -99,27 +118,24 @@ def _quality_at(
 ) -> tuple[float, bool]:
     """Return the quality of one cut, as in the scans, and whether it is perfect."""
     reciprocals = scratch.reciprocals
+    left_rows = scratch.moved[: _gather_left(positions, rows, cut_position, scratch.moved)]
     if response.n_classes == 0:
         moments = scratch.moments
         left_weight = 0.0
         left_sum = 0.0
-        for local in range(rows.shape[0]):
-            row = rows[local]
-            # Multiplied instead of branched upon, which nobody could predict.
-            is_left = np.float64(positions[row] <= cut_position)
-            left_weight += moments[row, 0] * is_left
-            left_sum += moments[row, 1] * is_left
+        for local in range(left_rows.shape[0]):
+            row = left_rows[local]
+            left_weight += moments[row, 0]
+            left_sum += moments[row, 1]
         quality = response_quality(left_sum, np.int64(left_weight), totals, reciprocals)
         return quality, rows.shape[0] == 2
-    weights, labels = scratch.weights, response.labels
-    left_counts, node_counts = scratch.left_counts, scratch.node_counts
+    draws, left_counts, node_counts = scratch.draws, scratch.left_counts, scratch.node_counts
     left_counts[:] = 0
     left_draws = np.int64(0)
-    for local in range(rows.shape[0]):
-        row = rows[local]
-        weight = weights[row] * np.int64(positions[row] <= cut_position)
-        left_draws += weight
-        left_counts[labels[row]] += weight
+    for local in range(left_rows.shape[0]):
+        draw = draws[left_rows[local]]
+        left_draws += draw >> LABEL_BITS
+        left_counts[draw & LABEL_MASK] += draw >> LABEL_BITS
     right_draws = totals.weight - left_draws
     left_squared = np.int64(0)
     right_squared = np.int64(0)
