@@ -18,7 +18,7 @@ from typing import Any
 from cases import Case
 
 import umfi
-from umfi.columns import read_columns
+from umfi.frames import read_columns
 from umfi.target import read_target
 from umfi.tasks import Streams
 

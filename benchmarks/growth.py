@@ -19,7 +19,7 @@ import numpy as np
 from report import Section
 
 import umfi
-from umfi.columns import read_columns
+from umfi.frames import read_columns
 from umfi.power import score_permuted
 from umfi.removal import find_remover
 from umfi.target import read_target

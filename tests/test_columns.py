@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 import umfi
-from umfi.columns import Kind, frame_like, read_columns
+from umfi.columns import Kind
 from umfi.forest import rank_columns
+from umfi.frames import frame_like, read_columns
 
 ROWS = 30
 RNG = np.random.default_rng(1)

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import umfi
-from umfi.columns import read_columns
+from umfi.frames import read_columns
 from umfi.power import score_permuted
 from umfi.power.measures import score_predictions
 from umfi.target import Target, read_target

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import umfi
+from umfi.methods.problem import Problem
 
 METHODS = [
     umfi.ultra_marginal,
@@ -125,3 +126,28 @@ def test_a_share_of_all_rows_is_all_rows(table):
     whole = umfi.bivariate(*table, power=POWER, random_state=0)
     share = umfi.bivariate(*table, power=POWER, random_state=0, subsample=1.0)
     pd.testing.assert_frame_equal(whole.scores, share.scores)
+
+
+def test_rows_of_a_repeat_are_drawn_once_and_few_repeats_are_kept():
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    problem = Problem.check(
+        "bivariate",
+        X,
+        y,
+        task="auto",
+        power="forest",
+        kinds=None,
+        repeats=5,
+        subsample=0.5,
+        random_state=0,
+        n_jobs=1,
+        executor=None,
+        progress=False,
+    )
+    first, _ = problem.rows_of(0)
+    assert problem.rows_of(0)[0] is first
+    for repeat in range(1, 5):
+        assert problem.rows_of(repeat)[0] is not first
+    assert len(problem.sampled) == 2
+    again, _ = problem.rows_of(0)
+    assert (again.values == first.values).all()

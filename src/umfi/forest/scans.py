@@ -27,6 +27,7 @@ __all__ = [
     "LABEL_MASK",
     "NodeTotals",
     "Place",
+    "are_pure",
     "class_quality",
     "response_quality",
     "scan_binned_classes",
@@ -100,6 +101,17 @@ def class_quality(
 
 
 @inlined_kernel
+def are_pure(
+    left_squared: np.int64, right_squared: np.int64, left_weight: np.int64, totals: NodeTotals
+) -> bool:
+    """Return whether both children of a cut hold one class only."""
+    right_weight = totals.weight - left_weight
+    return (
+        left_squared == left_weight * left_weight and right_squared == right_weight * right_weight
+    )
+
+
+@inlined_kernel
 def _mark(bitmap: NDArray[np.uint64], words: np.uint64, position: np.int64) -> np.uint64:
     """Set the bit of a position, and return the word that tells of words with the bit of its."""
     word_index = position >> WORD_SHIFT
@@ -166,6 +178,27 @@ def scan_responses(
 
 
 @inlined_kernel
+def _move_left(
+    draw: np.int64,
+    left_counts: NDArray[np.int64],
+    node_counts: NDArray[np.int64],
+    left_squared: np.int64,
+    right_squared: np.int64,
+) -> tuple[np.int64, np.int64, np.int64]:
+    """Move what was drawn of a row to the left; return both squared sums and the weight moved."""
+    label = draw & LABEL_MASK
+    weight = draw >> LABEL_BITS
+    left_count = left_counts[label]
+    right_count = node_counts[label] - left_count
+    left_counts[label] = left_count + weight
+    return (
+        left_squared + weight * (2 * left_count + weight),
+        right_squared - weight * (2 * right_count - weight),
+        weight,
+    )
+
+
+@inlined_kernel
 def _mark_classes(
     positions: NDArray[np.uint16], rows: NDArray[np.uint32], scratch: Scratch
 ) -> np.uint64:
@@ -222,21 +255,12 @@ def scan_classes(
                     best_quality = quality
                     best_left = previous
                     best_right = position
-                    right_weight = totals.weight - left_weight
-                    is_perfect = (
-                        left_squared == left_weight * left_weight
-                        and right_squared == right_weight * right_weight
-                    )
+                    is_perfect = are_pure(left_squared, right_squared, left_weight, totals)
                     if is_perfect:
                         break
-            draw = draws_at[position]
-            label = draw & LABEL_MASK
-            weight = draw >> LABEL_BITS
-            left_count = left_counts[label]
-            right_count = node_counts[label] - left_count
-            left_counts[label] = left_count + weight
-            left_squared += weight * (2 * left_count + weight)
-            right_squared -= weight * (2 * right_count - weight)
+            left_squared, right_squared, weight = _move_left(
+                draws_at[position], left_counts, node_counts, left_squared, right_squared
+            )
             left_weight += weight
             previous = position
     return Place(best_left, best_right, best_quality, is_perfect)
@@ -266,7 +290,11 @@ def scan_binned_classes(
     scratch: Scratch,
     best_quality: float,
 ) -> Place:
-    """Return the best cut for classification; rows share positions, which are bins."""
+    """Return the best cut for classification; rows share positions, which are bins.
+
+    Following chains takes 10 to 24 % more time than ``scan_classes`` where no rows share positions
+    (572 rows of 50 and 4,000 columns), so both are kept.
+    """
     bitmap, draws, reciprocals = scratch.bitmap, scratch.draws, scratch.reciprocals
     first_at, next_row = scratch.first_at, scratch.next_row
     left_counts, node_counts = scratch.left_counts, scratch.node_counts
@@ -295,22 +323,13 @@ def scan_binned_classes(
                     best_quality = quality
                     best_left = previous
                     best_right = position
-                    right_weight = totals.weight - left_weight
-                    is_perfect = (
-                        left_squared == left_weight * left_weight
-                        and right_squared == right_weight * right_weight
-                    )
+                    is_perfect = are_pure(left_squared, right_squared, left_weight, totals)
             row = first_at[position]
             first_at[position] = NO_ROW
             while row != NO_ROW:
-                draw = draws[row]
-                label = draw & LABEL_MASK
-                weight = draw >> LABEL_BITS
-                left_count = left_counts[label]
-                right_count = node_counts[label] - left_count
-                left_counts[label] = left_count + weight
-                left_squared += weight * (2 * left_count + weight)
-                right_squared -= weight * (2 * right_count - weight)
+                left_squared, right_squared, weight = _move_left(
+                    draws[row], left_counts, node_counts, left_squared, right_squared
+                )
                 left_weight += weight
                 row = next_row[row]
             previous = position

@@ -13,6 +13,7 @@ from umfi.forest.scans import (
     LABEL_BITS,
     LABEL_MASK,
     NodeTotals,
+    are_pure,
     class_quality,
     response_quality,
     scan_binned_classes,
@@ -136,16 +137,13 @@ def _quality_at(
         draw = draws[left_rows[local]]
         left_draws += draw >> LABEL_BITS
         left_counts[draw & LABEL_MASK] += draw >> LABEL_BITS
-    right_draws = totals.weight - left_draws
     left_squared = np.int64(0)
     right_squared = np.int64(0)
     for label in range(response.n_classes):
         right_count = node_counts[label] - left_counts[label]
         left_squared += left_counts[label] * left_counts[label]
         right_squared += right_count * right_count
-    is_perfect = (
-        left_squared == left_draws * left_draws and right_squared == right_draws * right_draws
-    )
+    is_perfect = are_pure(left_squared, right_squared, left_draws, totals)
     quality = class_quality(left_squared, right_squared, left_draws, totals, reciprocals)
     return quality, is_perfect
 

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from umfi.columns import MIN_ROWS, Columns, read_columns
+from umfi.columns import MIN_ROWS, Columns
 from umfi.contracts import PredictivePower, measure_of
 from umfi.errors import MAX_LISTED_NAMES, InputError, listed
+from umfi.frames import read_columns
 from umfi.power import find_power, score_columns
 from umfi.result import SCORE_COLUMNS, ImportanceResult
 from umfi.target import Target, read_target

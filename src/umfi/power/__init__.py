@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns, read_columns
+from umfi.columns import Columns
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
+from umfi.frames import read_columns
 from umfi.power.estimator import EstimatorPower
 from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower

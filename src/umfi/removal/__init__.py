@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from umfi.columns import frame_like, read_columns
 from umfi.contracts import DependenceRemover, check_protocol
 from umfi.errors import InputError, unknown_name
+from umfi.frames import frame_like, read_columns
 from umfi.removal.linear import LinearRemover
 from umfi.removal.transport import TransportRemover
 from umfi.tasks import Streams
