@@ -15,7 +15,8 @@ from umfi.forest import (
 
 
 @pytest.mark.parametrize("n_classes", [0, 3])
-def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(n_classes):
+@pytest.mark.parametrize("rows_per_tree", [80, 30])
+def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(n_classes, rows_per_tree):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(80, 3)).round(1)
     signal = values.sum(axis=1) + rng.normal(size=80)
@@ -29,7 +30,7 @@ def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(n_class
             np.zeros(80, np.int32) if labels is None else labels.astype(np.int32),
             n_classes,
         ),
-        Growth(2, 3, False),
+        Growth(2, 3, False, rows_per_tree),
         np.uint64(11),
         4,
     )
@@ -44,6 +45,7 @@ def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(n_class
         11,
         4,
         prune=False,
+        rows_per_tree=rows_per_tree,
     )
 
     assert rows.tolist() == twin.out_of_bag
