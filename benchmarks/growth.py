@@ -20,7 +20,7 @@ from report import Section
 
 import umfi
 from umfi.frames import read_columns
-from umfi.power import score_permuted
+from umfi.power import score_columns
 from umfi.removal import find_remover
 from umfi.target import read_target
 from umfi.tasks import Streams
@@ -51,10 +51,11 @@ def seconds_for_all(n_rows: int, n_columns: int, n_classes: int, remover: str) -
     for index in range(n_features + 1):  # The first one warms up.
         start = time.perf_counter()
         rng = streams.generator(index, "removal")
-        context = chosen.remove(columns, index, protocol="matched", rng=rng)
-        together = context.prepend(columns.select([index]))
-        permutations = [streams.generator(index, "permutation").permutation(n_rows)]
-        score_permuted(power, together, 0, permutations, target, streams.seed(index))
+        own = columns.select([index])
+        copy = own.take_rows(rng.permutation(n_rows))
+        context = chosen.remove(columns.without(index), [own, copy], protocol="matched", rng=rng)
+        for candidate in (own, copy):
+            score_columns(power, context.prepend(candidate), target, streams.seed(index))
         times.append(time.perf_counter() - start)
     return min(times[1:]) * n_columns
 

@@ -7,12 +7,14 @@ from umfi.cli import app
 
 def test_demo_ranks_a_real_table_and_writes_files(tmp_path, monkeypatch):
     monkeypatch.setattr("umfi.cli.DEMO_REPEATS", 2)
+    monkeypatch.setattr("umfi.cli.DEMO_PERMUTATIONS", 3)
     folder = tmp_path / "new" / "folder"
     outcome = CliRunner().invoke(app, ["demo", "--out", str(folder)])
     assert outcome.exit_code == 0
     assert "ultra_marginal importance for diagnosis: 569 rows, 30 features" in outcome.output
     table = pd.read_csv(folder / "importance.csv")
     assert len(table) == 30
+    assert table["p_value"].between(0.0, 1.0, inclusive="right").all()
     assert table["importance"].is_monotonic_decreasing
     assert (folder / "importance.png").read_bytes().startswith(b"\x89PNG")
 

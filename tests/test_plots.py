@@ -49,3 +49,27 @@ def test_two_hundred_features_and_dollar_signs_are_drawn():
     figure = make_result(200, target="price $a_$ of").plot().figure
     figure.canvas.draw()
     assert figure.get_size_inches()[1] <= 46
+
+
+def test_features_that_are_not_related_are_pale_and_intervals_are_drawn():
+    X, y = umfi.datasets.simulate("blood_relation", n=200, random_state=0)
+    result = umfi.ultra_marginal(
+        X,
+        y,
+        test="permutation",
+        repeats=20,
+        subsample=0.5,
+        power=umfi.ForestPower(n_trees=20),
+        random_state=0,
+    )
+    ax = result.plot()
+    is_pale = [bar.get_facecolor() != ax.patches[0].get_facecolor() for bar in ax.patches]
+    assert is_pale == (~result.table["related"]).tolist()
+    assert is_pale == [False, False, True, True]
+    assert "95 % intervals" in ax.get_xlabel()
+    lines = ax.containers[0].lines[2][0].get_segments()
+    bounds = result.table[["low", "high"]].to_numpy()
+    drawn = np.array([line[:, 0] for line in lines])
+    importances = result.table["importance"].to_numpy()
+    np.testing.assert_allclose(drawn[:, 0], np.minimum(bounds[:, 0], importances))
+    np.testing.assert_allclose(drawn[:, 1], np.maximum(bounds[:, 1], importances))

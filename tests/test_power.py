@@ -7,10 +7,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import umfi
+from umfi.errors import InputError
+from umfi.forest import out_of_bag_totals
 from umfi.frames import read_columns
-from umfi.power import score_permuted
-from umfi.power.measures import score_predictions
+from umfi.power.forest import forest_response
+from umfi.power.measures import score_predictions, score_shares
 from umfi.target import Target, read_target
+from umfi.tasks import kernel_seed
 
 
 @pytest.fixture(scope="module")
@@ -90,19 +93,6 @@ def test_score_does_not_depend_on_monotone_changes_of_a_column(table):
     assert umfi.predictive_power(changed, y, power=power, random_state=0) == pytest.approx(
         first, abs=0.01
     )
-
-
-@pytest.mark.parametrize("split", ["best", "random"])
-def test_scores_of_permuted_columns_equal_one_score_after_the_other(table, classes, split):
-    rng = np.random.default_rng(0)
-    permutations = [rng.permutation(200) for _ in range(2)]
-    seed = np.random.SeedSequence(3)
-    power = umfi.ForestPower(n_trees=10, split=split)
-    for X, y in (table, classes):
-        columns, target = read_columns(X.round(1)), read_target(y)
-        scores = score_permuted(power, columns, 2, permutations, target, seed)
-        tables = [columns, *(columns.with_rows_permuted(2, rows) for rows in permutations)]
-        assert scores == [power.score(one, target, seed) for one in tables]
 
 
 def test_mtry_larger_than_the_table_is_all_columns(table):
@@ -250,3 +240,28 @@ def test_bad_estimators_are_refused(make, message):
 def test_estimators_must_predict_finite_numbers(table):
     with pytest.raises(umfi.InputError, match="Diverging predicted values that are not finite"):
         umfi.predictive_power(*table, power=Diverging())
+
+
+def test_shares_are_scored_by_their_squared_distance_from_the_truth(classes):
+    X, y = classes
+    columns, target = read_columns(X), read_target(y)
+    power = umfi.ForestPower(n_trees=30, measured="shares")
+    seed = np.random.SeedSequence(0)
+    growth = power.growth(columns.n_columns, target)
+    totals, n_votes = out_of_bag_totals(
+        columns.ranks, forest_response(target), growth, 0, 30, kernel_seed(seed)
+    )
+    truth = np.eye(len(target.classes))[target.labels]
+    expected = 1.0 - np.mean(np.sum((totals / n_votes[:, np.newaxis] - truth) ** 2, axis=1))
+    assert power.score(columns, target, seed) == pytest.approx(expected, abs=1e-12)
+    assert power.statistic(columns, target, seed) == power.score(columns, target, seed)
+    assert power.measures["classification"] == "quadratic score"
+    rates = np.bincount(target.labels) / target.n_rows
+    nothing = power.score(columns.select([]), target, seed)
+    assert nothing == pytest.approx(score_shares(np.tile(rates, (target.n_rows, 1)), target))
+
+
+def test_votes_are_measured_unless_shares_are_asked_for():
+    assert umfi.ForestPower().measures["classification"] == "accuracy"
+    with pytest.raises(InputError, match="'shares'"):
+        umfi.ForestPower(measured="share")

@@ -18,8 +18,8 @@ def test_the_other_python_lines_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
     names = {"umfi": umfi, "X": X, "y": y, "result": umfi.bivariate(X, y)}
-    code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[1]
-    exec(compile(code, "README.md", "exec"), names)
+    for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL)[1:]:
+        exec(compile(code, "README.md", "exec"), names)
     assert (tmp_path / "result.json").exists()
 
 

@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 
 DEMO_REPEATS = 5
+DEMO_PERMUTATIONS = 199
 DEMO_SEED = 0
 
 
@@ -65,7 +66,14 @@ def demo(
         ) from None
     data = load_breast_cancer(as_frame=True)
     diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
-    result = ultra_marginal(data.data, diagnosis, repeats=DEMO_REPEATS, random_state=DEMO_SEED)
+    result = ultra_marginal(
+        data.data,
+        diagnosis,
+        test="permutation",
+        max_permutations=DEMO_PERMUTATIONS,
+        repeats=DEMO_REPEATS,
+        random_state=DEMO_SEED,
+    )
     _print_result(result)
     typer.echo("Written: " + ", ".join(str(path) for path in _write_result(result, out)))
 
@@ -80,8 +88,16 @@ def _print_result(result: ImportanceResult) -> None:
     shown.add_column("feature")
     shown.add_column("importance", justify="right")
     shown.add_column("spread", justify="right")
+    shown.add_column("p-value", justify="right")
+    shown.add_column("related")
     for row in result.table.itertuples():
-        shown.add_row(str(row.feature), f"{row.importance:.4f}", f"{row.spread:.4f}")
+        shown.add_row(
+            str(row.feature),
+            f"{row.importance:.4f}",
+            f"{row.spread:.4f}",
+            f"{row.p_value:.2g}{'*' if row.tail else ''}",
+            ("yes" if row.related else "no") + (" (removal leaks)" if row.leaks else ""),
+        )
     Console().print(shown)
 
 

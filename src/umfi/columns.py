@@ -152,9 +152,9 @@ class Columns:
         )
         return selected._made_from(_Selection(self, positions))
 
-    def without(self, index: int) -> Columns:
-        """Return all columns but the one at this position."""
-        return self.select(np.delete(np.arange(self.n_columns), index))
+    def without(self, positions: int | Sequence[int]) -> Columns:
+        """Return all columns but those at these positions."""
+        return self.select(np.delete(np.arange(self.n_columns), positions))
 
     def with_changed(
         self, values: NDArray[np.float64], is_changed: NDArray[np.bool_] | None = None
@@ -189,12 +189,6 @@ class Columns:
             values=values, names=other.names + self.names, kinds=other.kinds + self.kinds
         )
         return joined._made_from(_Join(other, self))
-
-    def with_rows_permuted(self, index: int, permutation: NDArray[np.intp]) -> Columns:
-        """Return the columns with the rows of one of them permuted."""
-        values = self.values.copy(order="F")
-        values[:, index] = self.values[permutation, index]
-        return replace(self, values=values)
 
     def is_constant(self) -> NDArray[np.bool_]:
         """Return a mask, shape (n_columns,): columns that hold one value only."""

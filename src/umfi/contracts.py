@@ -6,6 +6,7 @@ the table of names beside it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -29,17 +30,28 @@ PROTOCOLS: tuple[str, ...] = ("matched", "paper")
 
 @runtime_checkable
 class DependenceRemover(Protocol):
-    """Turns all other columns into S, which carries no information about the protected one."""
+    """Turns columns into S, which carries no information about the protected ones."""
 
     def remove(
         self,
         columns: Columns,
-        feature_index: int,
+        protected: Sequence[Columns],
         *,
         protocol: ProtocolName,
         rng: np.random.Generator,
     ) -> Columns:
-        """Return S: all columns but the protected one, transformed, in their old order."""
+        """Return S: the columns transformed, in their old order.
+
+        Parameters
+        ----------
+        columns : Columns
+            What is transformed; the protected columns are not among them.
+        protected : sequence of Columns, at least one
+            First a feature, or the columns of a group of features, which S must say nothing
+            about jointly. Then permuted copies of it, if any. All are to be treated alike: what
+            S loses by chance when the feature is removed, it must lose for each copy too, or a
+            test would take that loss for a relation. The paper protocol has no copies.
+        """
 
 
 @runtime_checkable
@@ -51,7 +63,8 @@ class PredictivePower(Protocol):
 
         Must depend on nothing but its arguments, accept a set of no columns, and release the GIL
         where it takes long. If it has an attribute ``measures``, that says what the score is, such
-        as ``"R²"``; see :func:`measure_of`.
+        as ``"R²"``; see :func:`measure_of`. If it has a method ``statistic`` with the same
+        arguments, tests compare that instead, a score that says more of the same fit.
         """
 
 

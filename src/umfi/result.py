@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from umfi.errors import InputError
+from umfi.errors import InputError, listed
+from umfi.inference import (
+    MAX_INTERVAL_SHARE,
+    MIN_INTERVAL_REPEATS,
+    adjust_p_values,
+    check_level,
+    subsampling_interval,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +27,10 @@ __all__ = ["SCORE_COLUMNS", "ImportanceResult", "load_result"]
 
 SCORE_COLUMNS = ("feature", "repeat", "score_with", "score_without", "importance")
 
+FRAME_NAMES = ("scores", "tests", "whole_scores")
+
 FORMAT_NAME = "umfi.ImportanceResult"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 # A repr longer than a screen is not read.
 MAX_PRINTED_ROWS = 20
@@ -41,6 +50,11 @@ class ImportanceResult:
         The method, its arguments (``random_state`` as the seed and ``task`` as the task that was
         used; objects as the code that makes them), and what was found out about the data.
         ``settings["notes"]`` lists what a reader should know.
+    tests : DataFrame, optional
+        A row for each feature where a test was asked for: ``feature, p_value, tail,
+        n_permutations`` and, for ultra-marginal importance, ``leakage, leaks``; see :attr:`table`.
+    whole_scores : DataFrame, optional
+        Like ``scores``, of all rows, where the repeats are subsamples: what intervals need.
 
     Examples
     --------
@@ -53,6 +67,8 @@ class ImportanceResult:
 
     scores: pd.DataFrame
     settings: dict[str, Any]
+    tests: pd.DataFrame | None = None
+    whole_scores: pd.DataFrame | None = None
 
     @property
     def importances(self) -> pd.Series:
@@ -62,15 +78,95 @@ class ImportanceResult:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a feature, largest first: ``feature, importance, spread``.
+        """One row a feature, largest first, with what was asked for.
 
-        The spread is the standard deviation over the repeats, missing when there is only one. It
-        is not a confidence interval.
+        ``feature, importance``; ``spread``, the standard deviation over the repeats, missing when
+        there is only one, which is not a confidence interval; ``low, high``, the 95 % interval of
+        :meth:`intervals`, where repeats are subsamples; and after a test ``p_value``, ``q_value``
+        (adjusted for the false discovery rate), ``related`` (at the test's level), ``tail`` (the
+        p-value is read off a fitted tail), ``leakage`` and ``leaks`` (do not trust the p-value:
+        what removal left still tells about the feature).
         """
         grouped = self.scores.groupby("feature", sort=False)["importance"]
         table = pd.DataFrame({"importance": grouped.mean(), "spread": grouped.std()})
+        if self.whole_scores is not None:
+            table = table.join(self.intervals().set_index("feature"))
+        if self.tests is not None:
+            tests = self.tests.set_index("feature")
+            table["p_value"] = tests["p_value"]
+            table["q_value"] = adjust_p_values(tests["p_value"].to_numpy(), "fdr")
+            table["related"] = table["q_value"] <= self.settings.get("alpha", 0.05)
+            table["tail"] = tests["tail"]
+            if "leakage" in tests:
+                table["leakage"] = tests["leakage"]
+                table["leaks"] = tests["leaks"]
         table = table.sort_values("importance", ascending=False, kind="stable")
         return table.rename_axis("feature").reset_index()
+
+    def related(self, alpha: float = 0.05, control: str = "fdr") -> list[str]:
+        """Return the names of the related features, in the order of the columns.
+
+        Parameters
+        ----------
+        alpha : float
+            Level of the control.
+        control : {"fdr", "by", "holm", "none"}
+            What is kept below the level: the false discovery rate (Benjamini and Hochberg; for
+            any dependence between tests ``"by"``, Benjamini and Yekutieli), the chance of any
+            false positive (``"holm"``), or of one for each feature (``"none"``).
+
+        Examples
+        --------
+        >>> import umfi
+        >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+        >>> result = umfi.ultra_marginal(X, y, test="permutation", random_state=0)
+        >>> result.related(), result.related(alpha=0.01, control="holm")
+        (['x1', 'x2', 'x3'], ['x1', 'x2', 'x3'])
+        """
+        level = check_level("alpha", alpha)
+        if self.tests is None:
+            raise InputError("There are no p-values: run the method with test='permutation'.")
+        adjusted = adjust_p_values(self.tests["p_value"].to_numpy(), control)
+        return [str(name) for name in self.tests["feature"][adjusted <= level]]
+
+    def intervals(self, level: float = 0.95) -> pd.DataFrame:
+        """Return confidence intervals: ``feature, low, high``, in the order of the columns.
+
+        They are for the importance that ever more rows of the same kind would show, and come from
+        subsamples without replacement: run the method with ``subsample=0.5`` and 20 repeats or
+        more.
+
+        Examples
+        --------
+        >>> import umfi
+        >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+        >>> result = umfi.ultra_marginal(X, y, repeats=20, subsample=0.5, random_state=0)
+        >>> wide, narrow = result.intervals(level=0.99), result.intervals(level=0.5)
+        >>> bool((wide["high"] > narrow["high"]).all())
+        True
+        """
+        level = check_level("level", level)
+        if self.whole_scores is None:
+            raise InputError(
+                "There are no intervals: run the method with subsample=0.5 (at most "
+                f"{MAX_INTERVAL_SHARE}) and repeats={MIN_INTERVAL_REPEATS} or more."
+            )
+        share = self.settings["n_sampled_rows"] / self.settings["n_rows"]
+        of_subsamples = self.scores.groupby("feature", sort=False)["importance"]
+        of_all_rows = self.whole_scores.groupby("feature")["importance"]
+        rows = [
+            (
+                feature,
+                *subsampling_interval(
+                    importances.to_numpy(),
+                    of_all_rows.get_group(feature).to_numpy(),
+                    share,
+                    level,
+                ),
+            )
+            for feature, importances in of_subsamples
+        ]
+        return pd.DataFrame(rows, columns=["feature", "low", "high"])
 
     @property
     def n_repeats(self) -> int:
@@ -94,7 +190,10 @@ class ImportanceResult:
             "format": FORMAT_NAME,
             "version": FORMAT_VERSION,
             "settings": self.settings,
-            "scores": {str(name): column.tolist() for name, column in self.scores.items()},
+            **{
+                name: {str(key): column.tolist() for key, column in frame.items()}
+                for name, frame in self._frames().items()
+            },
         }
         unfinished = path.with_name(path.name + ".part")
         unfinished.write_text(
@@ -103,6 +202,10 @@ class ImportanceResult:
         )
         unfinished.replace(path)
         return path
+
+    def _frames(self) -> dict[str, pd.DataFrame]:
+        frames = {name: getattr(self, name) for name in FRAME_NAMES}
+        return {name: frame for name, frame in frames.items() if frame is not None}
 
     def _headline(self) -> str:
         settings = self.settings
@@ -122,20 +225,41 @@ class ImportanceResult:
         more = f"... and {hidden} more features: see .table" if hidden > 0 else ""
         if self.n_repeats == 1:
             table = table.drop(columns="spread")
+        if "tail" in table:
+            # A star is read at once; two columns of False are not.
+            stars = table["tail"].map({True: "*", False: ""})
+            table["p_value"] = table["p_value"].map("{:.2g}".format) + stars
+            table["q_value"] = table["q_value"].map("{:.2g}".format)
+            table["related"] = table["related"].map({True: "yes", False: "no"})
+            table = table.drop(columns=["tail", "leaks"], errors="ignore")
         return table.head(MAX_PRINTED_ROWS), more
+
+    def _all_notes(self) -> list[str]:
+        notes = list(self.settings.get("notes", ()))
+        if self.tests is None:
+            return notes
+        if self.tests["tail"].any():
+            notes.append("* read off a fitted tail: no permuted copy came near the feature.")
+        if "leaks" in self.tests and self.tests["leaks"].any():
+            leaking = self.tests["feature"][self.tests["leaks"]].tolist()
+            notes.append(
+                f"Removal leaks for {listed(leaking)}: the other features still tell about "
+                f"{'it' if len(leaking) == 1 else 'them'}, so p-values there may be too small."
+            )
+        return notes
 
     def __repr__(self) -> str:
         """Return the head of the table with one line on what it is and the notes."""
         table, more = self._printed_table()
         body = table.to_string(index=False, float_format=lambda value: f"{value:.4f}")
-        notes = [f"Note: {note}" for note in self.settings.get("notes", ())]
+        notes = [f"Note: {note}" for note in self._all_notes()]
         return "\n".join(filter(None, [self._headline(), body, more, *notes]))
 
     def _repr_html_(self) -> str:
         """Return the same for notebooks."""
         table, more = self._printed_table()
         body = table.to_html(index=False, float_format=lambda value: f"{value:.4f}", border=0)
-        lines = [more, *(f"Note: {note}" for note in self.settings.get("notes", ()))]
+        lines = [more, *(f"Note: {note}" for note in self._all_notes())]
         small = "".join(f"<p><small>{html.escape(line)}</small></p>" for line in lines if line)
         return f"<div><p><b>{html.escape(self._headline())}</b></p>{body}{small}</div>"
 
@@ -170,6 +294,5 @@ def load_result(path: str | os.PathLike[str]) -> ImportanceResult:
         raise InputError(
             f"{str(path)!r} was saved by a newer version of umfi: update umfi to read it."
         )
-    return ImportanceResult(
-        scores=pd.DataFrame(document["scores"]), settings=dict(document["settings"])
-    )
+    frames = {name: pd.DataFrame(document[name]) for name in FRAME_NAMES if name in document}
+    return ImportanceResult(settings=dict(document["settings"]), **frames)

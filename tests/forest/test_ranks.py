@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from umfi.forest.bits import lowest_bit
-from umfi.forest.ranks import permute_column, rank_columns
+from umfi.forest.ranks import rank_columns
 
 
 @pytest.mark.parametrize("bit", [0, 1, 31, 32, 63])
@@ -100,13 +100,3 @@ def test_many_heavy_values_have_bins():
     column = np.where(rng.random(2000) < 0.9, rng.integers(0, 40, 2000), rng.normal(size=2000))
     table = rank_columns(column[:, np.newaxis], max_positions=64)
     assert 40 <= table.positions[0].max() < 64
-
-
-def test_permuting_ranks_equals_ranking_permuted_values():
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(50, 3))
-    permutation = rng.permutation(50)
-    permuted = permute_column(rank_columns(values), 1, permutation)
-    values[:, 1] = values[permutation, 1]
-    for ours, expected in zip(permuted, rank_columns(values), strict=True):
-        np.testing.assert_array_equal(ours, expected)

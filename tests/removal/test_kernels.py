@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from umfi.forest import order_rows
-from umfi.removal.regression import centre, regress
-from umfi.removal.transport import _write_ranks
+from umfi.removal.regression import centre, find_directions, regress
+from umfi.removal.transport import _read_scale, _write_ranks
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e300, -3e-310])
@@ -45,3 +45,28 @@ def test_ranks_are_written_to_their_rows(offset):
     np.testing.assert_allclose(transported[:, 10:50], expected)
     assert (transported[:, :10] == -1.0).all()
     assert (transported[:, 50:] == -1.0).all()
+
+
+def test_a_scale_is_read_like_numpy_does():
+    rng = np.random.default_rng(0)
+    shares, scale = rng.random((3, 40)), np.sort(rng.normal(size=(3, 40)), axis=1)
+    shares[0, :3] = [0.0, 1.0, 0.5]
+    values = np.empty((3, 40))
+    _read_scale(shares, scale, values)
+    grid = (np.arange(40) + 0.5) / 40
+    expected = [np.interp(share, grid, of) for share, of in zip(shares, scale, strict=True)]
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+
+
+def test_directions_are_uncorrelated_and_span_the_columns():
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(4, 50))
+    columns[2] = 3.0 * columns[0] - columns[1]
+    directions, positions = find_directions(columns)
+    assert positions == [0, 1, 3]
+    np.testing.assert_array_equal(directions[0], columns[0])
+    products = np.corrcoef(directions) - np.eye(3)
+    assert np.abs(products).max() < 1e-12
+    design = np.column_stack([np.ones(50), *directions])
+    fitted = design @ np.linalg.lstsq(design, columns.T, rcond=None)[0]
+    np.testing.assert_allclose(fitted, columns.T, atol=1e-12)

@@ -4,6 +4,7 @@ import pytest
 from scipy import stats
 
 import umfi
+from umfi.frames import read_columns
 from umfi.removal.regression import regress
 
 RNG = np.random.default_rng(0)
@@ -78,3 +79,26 @@ def test_copies_of_a_column_far_from_zero_become_exactly_zero(n_rows, seed):
     seconds = 1.6e9 + 3600.0 * np.random.default_rng(seed).random(n_rows)
     copies = np.stack([2.0 * seconds + 3.0, seconds - 1.6e9, -seconds / 60.0])
     assert (regress(copies, seconds).residuals == 0.0).all()
+
+
+def test_copies_and_feature_are_regressed_out_together():
+    rng = np.random.default_rng(0)
+    columns = read_columns(rng.normal(size=(80, 4)) @ rng.normal(size=(4, 4)))
+    own, others = columns.select([0]), columns.without(0)
+    protected = [own, *(own.take_rows(rng.permutation(80)) for _ in range(5))]
+    S = umfi.LinearRemover().remove(others, protected, protocol="matched", rng=rng).values
+    design = np.column_stack([np.ones(80), *(block.values for block in protected)])
+    fitted = design @ np.linalg.lstsq(design, others.values, rcond=None)[0]
+    np.testing.assert_allclose(S, others.values - fitted, atol=1e-12)
+
+
+def test_ties_are_ranked_given_all_protected_columns():
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(size=(2, 3000))
+    flag = rng.random(3000) < np.clip(0.5 + 0.1 * first + 0.1 * second, 0, 1)
+    X = pd.DataFrame({"first": first, "second": second, "flag": flag})
+    ranks = umfi.remove_dependence(X, ["first", "second"], remover="linear", random_state=0)["flag"]
+    for protected in (first, second):
+        assert abs(np.corrcoef(ranks, protected)[0, 1]) < 0.05
+    one = umfi.remove_dependence(X[["first", "flag"]], "first", remover="linear", random_state=0)
+    assert np.corrcoef(one["flag"], second)[0, 1] > 0.1

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 import umfi
+from umfi.frames import read_columns
 from umfi.removal.transport import _equal_count_bins
 
 N_ROWS = 600
@@ -133,11 +134,46 @@ def test_bins_keep_equal_values_together_and_are_about_equally_full(n_distinct):
 
 def test_an_object_of_the_users_own_is_a_remover(table):
     class Forget:
-        def remove(self, columns, feature_index, *, protocol, rng):
-            return columns.without(feature_index).select([])
+        def remove(self, columns, protected, *, protocol, rng):
+            return columns.select([])
 
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
     power = umfi.ForestPower(n_trees=20)
     forgetful = umfi.ultra_marginal(X, y, remover=Forget(), power=power, random_state=0)
     bivariate = umfi.bivariate(X, y, power=power, random_state=0)
     pd.testing.assert_series_equal(forgetful.importances, bivariate.importances)
+
+
+def naive_sequence(values, blocks, rows_per_bin):
+    """Take one protected column after the other, on the scale of the first one's residuals."""
+    n_rows = len(values)
+    scale = None
+    for protected in blocks:
+        n_bins = max(1, round(n_rows / rows_per_bin))
+        bins = np.array_split(np.argsort(protected, kind="stable"), n_bins)
+        ranks, residuals = np.empty(n_rows), np.empty(n_rows)
+        for rows in bins:
+            slope, level = np.polyfit(protected[rows], values[rows], 1)
+            residuals[rows] = values[rows] - level - slope * protected[rows]
+            ranks[rows] = (stats.rankdata(residuals[rows]) - 0.5) / len(rows)
+        if scale is None:
+            scale = np.sort(residuals)
+        values = np.interp(ranks, (np.arange(n_rows) + 0.5) / n_rows, scale)
+    return ranks
+
+
+def test_copies_are_taken_one_after_the_other_on_the_scale_of_the_residuals():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    values = 2.0 * x + rng.exponential(size=120)
+    columns = read_columns(np.column_stack([x, values]))
+    own = columns.select([0])
+    permutations = [rng.permutation(120) for _ in range(3)]
+    removed = umfi.TransportRemover(rows_per_bin=30).remove(
+        columns.select([1]),
+        [own, *(own.take_rows(rows) for rows in permutations)],
+        protocol="matched",
+        rng=rng,
+    )
+    expected = naive_sequence(values, [x, *(x[rows] for rows in permutations)], 30)
+    np.testing.assert_allclose(removed.values[:, 0], expected, atol=1e-12)

@@ -22,7 +22,6 @@ __all__ = [
     "new_rank_table",
     "order_rows",
     "part_of_table",
-    "permute_column",
     "put_ranks",
     "rank_columns",
     "take_ranks",
@@ -320,18 +319,3 @@ def _write_bins(
         for slot in range(start, stop):
             positions[order[slot]] = position
         start = stop
-
-
-def permute_column(table: RankTable, column: int, permutation: NDArray[np.intp]) -> RankTable:
-    """Return the ranks after the rows of one column were permuted; nothing is sorted again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = rank_columns(np.array([[30.0], [10.0], [20.0]]))
-    >>> permute_column(table, 0, np.array([1, 2, 0])).positions
-    array([[0, 1, 2]], dtype=uint16)
-    """
-    positions = table.positions.copy()
-    positions[column] = table.positions[column, permutation]
-    return table._replace(positions=positions)

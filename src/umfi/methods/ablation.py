@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.columns import Columns
 from umfi.contracts import check_protocol
+from umfi.methods.features import Feature, Groups
 from umfi.methods.problem import Problem, with_common_parameters
-from umfi.methods.protocols import compare_in_context
+from umfi.methods.protocols import check_groups, compare_in_context
+from umfi.methods.testing import check_test, run_test
+from umfi.removal.regression import centre
 from umfi.result import ImportanceResult
 
 __all__ = ["ablation"]
+
+# A rest this small beside the column is rounding.
+NEGLIGIBLE_SHARE = 1e-8
 
 
 @with_common_parameters
@@ -19,6 +30,10 @@ def ablation(
     y: Any,
     *,
     protocol: str = "matched",
+    test: str | None = None,
+    max_permutations: int = 199,
+    alpha: float = 0.05,
+    groups: Groups | None = None,
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
@@ -40,7 +55,15 @@ def ablation(
     protocol : {"matched", "paper"}
         ``"matched"`` puts a permuted copy in the feature's place for the second score;
         ``"paper"`` drops it.
+    {test_parameters}
+    {groups_parameter}
     {common_parameters}
+
+    Notes
+    -----
+    The test asks whether the feature adds anything once the others are known, so its copies must
+    stand to the others as the feature does: what they tell linearly about the feature is kept,
+    and only the rest is permuted. A feature that others tell in full gets the p-value 1.
 
     Examples
     --------
@@ -50,11 +73,17 @@ def ablation(
     'x2'
     """
     checked_protocol = check_protocol(protocol)
+    check_groups(groups, checked_protocol)
+    checked_test = check_test(test, max_permutations, alpha, checked_protocol)
     problem = Problem.check(
         "ablation",
         X,
         y,
         protocol=protocol,
+        test=test,
+        max_permutations=max_permutations,
+        alpha=alpha,
+        groups=groups,
         task=task,
         power=power,
         kinds=kinds,
@@ -65,6 +94,61 @@ def ablation(
         executor=executor,
         progress=progress,
     )
+
+    def contest(
+        feature: Feature, _: int, permutations: Sequence[NDArray[np.intp]]
+    ) -> tuple[Columns, list[Columns]]:
+        own = problem.columns.select(feature.positions)
+        others = problem.columns.without(feature.positions)
+        return others, [own, *_conditional_copies(own, others, permutations)]
+
+    tests = None
+    if checked_test is not None:
+        # Copies of a column are told by each other, so each is tested for itself.
+        tests = run_test(problem, checked_test, contest, range(len(problem.features)))
     return compare_in_context(
-        problem, lambda columns, index, _: columns.without(index), checked_protocol
+        problem,
+        lambda columns, feature, *_: columns.without(feature.positions),
+        checked_protocol,
+        tests,
     )
+
+
+def _conditional_copies(
+    feature: Columns, others: Columns, permutations: Sequence[NDArray[np.intp]]
+) -> list[Columns]:
+    """Return copies that stand to the other columns as the feature does, if that is linear.
+
+    A copy is what the others tell about the feature plus the permuted rest. The rest is made
+    uncorrelated with the others again and stretched to its old size, as the feature's own is and
+    has; then the copy's values give way to the feature's own in the same order.
+    """
+    basis = _leading_components(others)
+    centred = feature.values - feature.values.mean(axis=0)
+    told = basis @ (basis.T @ centred)
+    rest = centred - told
+    sizes = np.linalg.norm(rest, axis=0)
+    sizes[sizes <= NEGLIGIBLE_SHARE * np.linalg.norm(centred, axis=0)] = 0.0
+    own_values = np.sort(feature.values, axis=0)
+    copies = []
+    for rows in permutations:
+        permuted = rest[rows]
+        permuted -= permuted.mean(axis=0)
+        permuted -= basis @ (basis.T @ permuted)
+        new_sizes = np.linalg.norm(permuted, axis=0)
+        permuted *= np.divide(sizes, new_sizes, out=np.zeros_like(sizes), where=new_sizes > 0.0)
+        ranks = np.argsort(np.argsort(told + permuted, axis=0, kind="stable"), axis=0)
+        values = np.take_along_axis(own_values, ranks, axis=0)
+        values[:, sizes == 0.0] = feature.values[:, sizes == 0.0]
+        copies.append(replace(feature, values=np.asfortranarray(values)))
+    return copies
+
+
+def _leading_components(columns: Columns) -> NDArray[np.float64]:
+    """Return orthonormal directions of the columns, shape (n_rows, at most a quarter of that)."""
+    if columns.n_columns == 0:
+        return np.zeros((columns.n_rows, 0))
+    centred = np.stack([centre(column) for column in columns.values.T], axis=1)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    n_kept = min(int(np.sum(sizes > NEGLIGIBLE_SHARE * sizes[0])), max(1, columns.n_rows // 4))
+    return left[:, :n_kept]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from umfi.contracts import check_protocol
+from umfi.methods.features import Groups
 from umfi.methods.problem import Problem, with_common_parameters
-from umfi.methods.protocols import compare_in_context
+from umfi.methods.protocols import check_groups, compare_in_context
 from umfi.result import ImportanceResult
 
 __all__ = ["bivariate"]
@@ -19,6 +20,7 @@ def bivariate(
     y: Any,
     *,
     protocol: str = "matched",
+    groups: Groups | None = None,
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
@@ -42,6 +44,7 @@ def bivariate(
     protocol : {"matched", "paper"}
         ``"matched"`` takes the score of a permuted copy of the feature as that of nothing, because
         a forest on one column of noise scores below chance; ``"paper"`` takes the chance level.
+    {groups_parameter}
     {common_parameters}
 
     Examples
@@ -52,11 +55,13 @@ def bivariate(
     'x4'
     """
     checked_protocol = check_protocol(protocol)
+    check_groups(groups, checked_protocol)
     problem = Problem.check(
         "bivariate",
         X,
         y,
         protocol=protocol,
+        groups=groups,
         task=task,
         power=power,
         kinds=kinds,

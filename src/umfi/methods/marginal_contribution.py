@@ -108,7 +108,7 @@ def marginal_contribution(
 
     names: list[TaskName] = [
         (repeat, *subset)
-        for repeat in range(problem.repeats)
+        for repeat in problem.runs
         for size in range(largest_context + 2)
         for subset in combinations(used, size)
     ]
@@ -129,7 +129,7 @@ def marginal_contribution(
 
     rows = [
         (feature, repeat, *best(feature, repeat))
-        for repeat in range(problem.repeats)
+        for repeat in problem.runs
         for feature in range(columns.n_columns)
     ]
     return problem.result(

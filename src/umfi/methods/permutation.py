@@ -121,7 +121,7 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
         settings = problem.settings | {"measure": "mean squared error"}
         problem = replace(problem, settings=settings)
     blocks = range(0, forest.n_trees, TREES_PER_TASK)
-    repeats = range(problem.repeats)
+    repeats = problem.runs
     answers = problem.run(work, [(repeat, block) for repeat in repeats for block in blocks])
     means = {
         repeat: np.sum([answers[repeat, block] for block in blocks], axis=0) / forest.n_trees

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ from umfi.columns import MIN_ROWS, Columns
 from umfi.contracts import PredictivePower, measure_of
 from umfi.errors import MAX_LISTED_NAMES, InputError, listed
 from umfi.frames import read_columns
+from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS
+from umfi.methods.features import Feature, Groups, read_features
 from umfi.power import find_power, score_columns
 from umfi.result import SCORE_COLUMNS, ImportanceResult
 from umfi.target import Target, read_target
@@ -24,6 +27,9 @@ __all__ = ["COMMON_PARAMETERS", "Problem", "ScorePair", "with_common_parameters"
 
 Answer = TypeVar("Answer")
 Method = TypeVar("Method", bound=Callable[..., ImportanceResult])
+
+# An interval also needs the importance of all rows: one run for so many repeats.
+REPEATS_PER_WHOLE = 5
 
 COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
         Floats are regression; text, booleans and categories are classification; whole numbers
@@ -36,7 +42,9 @@ COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
     repeats : int
         How often everything is run, each time with fresh seeds and a fresh subsample.
     subsample : int or float, optional
-        Rows drawn without replacement for each repeat: a number, or a share between 0 and 1.
+        Rows drawn without replacement for each repeat: a number, or a share between 0 and 1. With
+        20 repeats or more the result has intervals; all rows are run as well for these, once for
+        five repeats.
     random_state : None, int, Generator or SeedSequence
         The same seed gives the same numbers whatever the number of workers.
     n_jobs : int, optional
@@ -51,9 +59,33 @@ COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
     ImportanceResult"""
 
 
+GROUPS_PARAMETER = """groups : dict, optional
+        Name to columns, such as ``{"texture": ["sand", "silt", "clay"]}``: these are taken
+        as one feature, with one importance."""
+
+TEST_PARAMETERS = """test : {"permutation", "full-permutation"}, optional
+        Gives each feature a p-value, from the scores of permuted copies on all rows; the
+        importances are the same without it. ``"permutation"`` stops as soon as a feature is
+        clearly unrelated or clearly related, ``"full-permutation"`` never does. Forests of a test
+        have 300 trees, or as many as a ForestPower is told.
+    max_permutations : int
+        At most so many copies for a feature.
+    alpha : float
+        Level of ``related`` in the table; :meth:`ImportanceResult.related` takes any other."""
+
+SHARED_PARAMETERS = {
+    "{common_parameters}": COMMON_PARAMETERS,
+    "{groups_parameter}": GROUPS_PARAMETER,
+    "{test_parameters}": TEST_PARAMETERS,
+}
+
+
 def with_common_parameters(method: Method) -> Method:
-    """Write the parameters that all methods share into the method's docstring."""
-    method.__doc__ = (method.__doc__ or "").replace("{common_parameters}", COMMON_PARAMETERS)
+    """Write the parameters that methods share into the method's docstring."""
+    text = method.__doc__ or ""
+    for mark, parameters in SHARED_PARAMETERS.items():
+        text = text.replace(mark, parameters)
+    method.__doc__ = text
     return method
 
 
@@ -83,6 +115,7 @@ class Problem:
     Attributes
     ----------
     columns, target : the data of all rows
+    features : what gets an importance; the columns one by one unless there are groups
     power : what measures predictive power
     streams : random streams by name
     repeats : int
@@ -94,6 +127,7 @@ class Problem:
 
     columns: Columns
     target: Target
+    features: tuple[Feature, ...]
     power: PredictivePower
     streams: Streams
     repeats: int
@@ -121,10 +155,12 @@ class Problem:
         n_jobs: int | None,
         executor: str | None,
         progress: bool | None,
+        groups: Groups | None = None,
         **own_arguments: Any,
     ) -> Problem:
         """Return the problem, or raise before anything long starts."""
         columns = read_columns(X, kinds=kinds)
+        features = read_features(columns, groups)
         target = read_target(y, task=task, X=X)
         chosen = find_power(power, target.task)
         check_workers(n_jobs, executor)
@@ -134,6 +170,12 @@ class Problem:
         streams = Streams.from_random_state(random_state)
         arguments = {
             **own_arguments,
+            "groups": {
+                feature.name: [columns.names[position] for position in feature.positions]
+                for feature in features
+                if groups and feature.name in map(str, groups)
+            }
+            or None,
             "task": task,
             "power": power if isinstance(power, str) else chosen,
             "kinds": {str(name): str(kind) for name, kind in kinds.items()} if kinds else None,
@@ -149,13 +191,15 @@ class Problem:
             "target": target.name,
             "classes": list(target.classes),
             "n_rows": columns.n_rows,
-            "n_features": columns.n_columns,
+            "n_sampled_rows": n_sampled_rows,
+            "n_features": len(features),
             "notes": _notes(columns, target),
             "versions": _versions(),
         }
         return cls(
             columns=columns,
             target=target,
+            features=features,
             power=chosen,
             streams=streams,
             repeats=int(repeats),
@@ -170,9 +214,17 @@ class Problem:
         """Return nu of the columns, drawing from the random stream of this name."""
         return score_columns(self.power, columns, target, self.streams.seed(*stream))
 
+    @property
+    def runs(self) -> range:
+        """Numbers of the repeats, then of those on all rows that intervals are made with."""
+        share = (self.n_sampled_rows or self.columns.n_rows) / self.columns.n_rows
+        if share > MAX_INTERVAL_SHARE or self.repeats < MIN_INTERVAL_REPEATS:
+            return range(self.repeats)
+        return range(self.repeats + ceil(self.repeats / REPEATS_PER_WHOLE))
+
     def rows_of(self, repeat: int) -> tuple[Columns, Target]:
         """Return the columns and response of one repeat; the same rows for every feature."""
-        if self.n_sampled_rows is None:
+        if self.n_sampled_rows is None or repeat >= self.repeats:
             return self.columns, self.target
         with self.lock:
             if repeat not in self.sampled:
@@ -188,7 +240,11 @@ class Problem:
         return self.columns.take_rows(rows), self.target.take_rows(rows)
 
     def run(
-        self, work: Callable[[TaskName], Answer], names: Iterable[TaskName]
+        self,
+        work: Callable[[TaskName], Answer],
+        names: Iterable[TaskName],
+        *,
+        title: str | None = None,
     ) -> dict[TaskName, Answer]:
         """Return the answers of the named tasks."""
         return run_tasks(
@@ -197,35 +253,38 @@ class Problem:
             n_jobs=self.n_jobs,
             executor=self.executor,
             progress=self.progress,
-            title=str(self.settings["method"]),
+            title=title or str(self.settings["method"]),
         )
 
     def run_features(
         self,
-        work: Callable[[Columns, Target, int, int], ScorePair],
+        work: Callable[[Columns, Target, Feature, int], ScorePair],
         representatives: Sequence[int],
+        tests: pd.DataFrame | None = None,
     ) -> ImportanceResult:
         """Return the result of scoring each feature in each repeat.
 
         Parameters
         ----------
         work : callable
-            From the columns and response of a repeat, a feature's index and the repeat to scores.
+            From the columns and response of a repeat, a feature and the repeat to scores.
         representatives : sequence of int
-            For each column the index of the column whose scores it gets.
+            For each feature the index of the feature whose scores it gets.
         """
-        repeats = range(self.repeats)
 
         def work_on(name: TaskName) -> ScorePair:
             index, repeat = int(name[0]), int(name[1])
-            return work(*self.rows_of(repeat), index, repeat)
+            return work(*self.rows_of(repeat), self.features[index], repeat)
 
         scored = sorted(set(representatives))
-        answers = self.run(work_on, [(index, repeat) for repeat in repeats for index in scored])
+        answers = self.run(work_on, [(index, repeat) for repeat in self.runs for index in scored])
         return self.result(
-            (feature, repeat, answers[index, repeat])
-            for repeat in repeats
-            for feature, index in enumerate(representatives)
+            (
+                (feature, repeat, answers[index, repeat])
+                for repeat in self.runs
+                for feature, index in enumerate(representatives)
+            ),
+            tests=tests,
         )
 
     def result(
@@ -233,11 +292,12 @@ class Problem:
         pairs: Iterable[tuple[int, int, ScorePair]],
         *,
         extra: Mapping[str, Sequence[Any]] | None = None,
+        tests: pd.DataFrame | None = None,
     ) -> ImportanceResult:
-        """Return the result from (feature index, repeat, scores), and extra columns of scores."""
+        """Return the result from (feature index, repeat, scores), extra columns and tests."""
         rows = [
             (
-                self.columns.names[feature],
+                self.features[feature].name,
                 repeat,
                 pair.score_with,
                 pair.score_without,
@@ -248,7 +308,13 @@ class Problem:
         scores = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
         for name, values in (extra or {}).items():
             scores[name] = values
-        return ImportanceResult(scores=scores, settings=self.settings)
+        is_whole = scores["repeat"] >= self.repeats
+        return ImportanceResult(
+            scores=scores[~is_whole],
+            settings=self.settings,
+            tests=tests,
+            whole_scores=scores[is_whole].reset_index(drop=True) if is_whole.any() else None,
+        )
 
 
 def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | None:

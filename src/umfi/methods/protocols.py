@@ -3,7 +3,7 @@
 matched
     ``score_without`` keeps a permuted copy of the feature in its place, with the same seed, so
     that the two fits differ in nothing but the information in the feature. If the context is
-    independent of the feature, an unrelated feature has mean importance zero.
+    independent of both alike, an unrelated feature has mean importance zero.
 paper
     ``score_without`` drops the feature, as the authors' package does: seeds and number of columns
     tried differ, scores are floored and importances clipped at zero.
@@ -11,27 +11,36 @@ paper
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
+from umfi.errors import InputError
+from umfi.methods.features import Feature, Groups, find_representatives
 from umfi.methods.problem import Problem, ScorePair
-from umfi.power import score_permuted
 from umfi.result import ImportanceResult
 from umfi.target import Target
 
-__all__ = ["compare_in_context"]
+__all__ = ["ContextOf", "check_groups", "compare_in_context"]
 
 # The authors floor accuracy at a half whatever the classes; kept for comparison with their package.
 PAPER_FLOORS = {"R²": 0.0, "accuracy": 0.5}
 
 
+# From the columns of a repeat, a feature, permutations that make copies of it, and the name of the
+# random stream to the feature's context.
+ContextOf = Callable[[Columns, Feature, Sequence[NDArray[np.intp]], tuple[str | int, ...]], Columns]
+
+
 def compare_in_context(
     problem: Problem,
-    context_of: Callable[[Columns, int, int], Columns],
+    context_of: ContextOf,
     protocol: ProtocolName,
+    tests: pd.DataFrame | None = None,
 ) -> ImportanceResult:
     """Return the importance of each feature when it is added to a context of other columns.
 
@@ -39,59 +48,41 @@ def compare_in_context(
     ----------
     problem : Problem
     context_of : callable
-        From the columns of a repeat, a feature's index and the repeat to the feature's context.
     protocol : {"matched", "paper"}
+    tests : DataFrame, optional
+        Outcomes of the test of each feature, for the result.
 
     Notes
     -----
     A feature that repeats another gets the scores of its original, so that copies come out equal.
     """
-    is_constant = problem.columns.is_constant()
 
-    def work(columns: Columns, target: Target, index: int, repeat: int) -> ScorePair:
-        context = context_of(columns, index, repeat)
-        if is_constant[index]:
-            score = problem.score(context, target, columns.names[index], repeat, "power")
-            return ScorePair.no_difference(score)
-        return _score_pair(problem, context, columns.select([index]), target, repeat, protocol)
+    def work(columns: Columns, target: Target, feature: Feature, repeat: int) -> ScorePair:
+        stream = (feature.name, repeat)
+        permutations = []
+        if protocol == "matched":
+            rng = problem.streams.generator(*stream, "permutation", 0)
+            permutations = [rng.permutation(target.n_rows)]
+        context = context_of(columns, feature, permutations, stream)
+        if feature.is_constant:
+            return ScorePair.no_difference(problem.score(context, target, *stream, "power"))
+        own = columns.select(feature.positions)
+        score_with = problem.score(context.prepend(own), target, *stream, "power")
+        if protocol == "matched":
+            permuted = context.prepend(own.take_rows(permutations[0]))
+            score_without = problem.score(permuted, target, *stream, "power")
+            return ScorePair.difference(score_with, score_without)
+        score_without = problem.score(context, target, *stream, "power without")
+        floor = PAPER_FLOORS.get(problem.settings["measure"], -np.inf)
+        floored_with, floored_without = max(score_with, floor), max(score_without, floor)
+        return ScorePair(floored_with, floored_without, max(floored_with - floored_without, 0.0))
 
-    return problem.run_features(work, problem.columns.first_copies().tolist())
+    return problem.run_features(
+        work, find_representatives(problem.columns, problem.features), tests
+    )
 
 
-def _score_pair(
-    problem: Problem,
-    context: Columns,
-    feature: Columns,
-    target: Target,
-    repeat: int,
-    protocol: ProtocolName,
-) -> ScorePair:
-    """Return the power of context and feature together, and of the context alone.
-
-    Parameters
-    ----------
-    context : Columns
-        What the feature is added to; may be empty.
-    feature : Columns
-        The one column whose importance is measured.
-    target : Target
-        The response of the same rows.
-    """
-    name = feature.names[0]
-    together = context.prepend(feature)
-    if protocol == "matched":
-        rng = problem.streams.generator(name, repeat, "permutation", 0)
-        score_with, score_permuted_copy = score_permuted(
-            problem.power,
-            together,
-            0,
-            [rng.permutation(target.n_rows)],
-            target,
-            problem.streams.seed(name, repeat, "power"),
-        )
-        return ScorePair.difference(score_with, score_permuted_copy)
-    score_with = problem.score(together, target, name, repeat, "power")
-    score_without = problem.score(context, target, name, repeat, "power without")
-    floor = PAPER_FLOORS.get(problem.settings["measure"], -np.inf)
-    floored_with, floored_without = max(score_with, floor), max(score_without, floor)
-    return ScorePair(floored_with, floored_without, max(floored_with - floored_without, 0.0))
+def check_groups(groups: Groups | None, protocol: ProtocolName) -> None:
+    """Raise if groups are asked for where the paper has none."""
+    if groups and protocol == "paper":
+        raise InputError("The paper protocol has no groups: pass protocol='matched'.")

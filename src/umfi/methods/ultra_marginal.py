@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import DependenceRemover, check_protocol
+from umfi.methods.features import Feature, Groups, find_representatives
 from umfi.methods.problem import Problem, with_common_parameters
-from umfi.methods.protocols import compare_in_context
+from umfi.methods.protocols import check_groups, compare_in_context
+from umfi.methods.testing import check_test, run_test
 from umfi.removal import find_remover
 from umfi.result import ImportanceResult
 
@@ -24,6 +27,10 @@ def ultra_marginal(
     *,
     remover: str | DependenceRemover = "transport",
     protocol: str = "matched",
+    test: str | None = None,
+    max_permutations: int = 199,
+    alpha: float = 0.05,
+    groups: Groups | None = None,
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
@@ -49,6 +56,8 @@ def ultra_marginal(
     protocol : {"matched", "paper"}
         How the two scores are made comparable. ``"matched"`` replaces x by a permuted copy for
         the second score; ``"paper"`` drops it, as the authors' package does.
+    {test_parameters}
+    {groups_parameter}
     {common_parameters}
 
     Notes
@@ -69,6 +78,8 @@ def ultra_marginal(
     ['x4', 'x3']
     """
     checked_protocol = check_protocol(protocol)
+    check_groups(groups, checked_protocol)
+    checked_test = check_test(test, max_permutations, alpha, checked_protocol)
     chosen = find_remover(remover)
     problem = Problem.check(
         "ultra_marginal",
@@ -76,6 +87,10 @@ def ultra_marginal(
         y,
         remover=remover,
         protocol=protocol,
+        test=test,
+        max_permutations=max_permutations,
+        alpha=alpha,
+        groups=groups,
         task=task,
         power=power,
         kinds=kinds,
@@ -86,23 +101,40 @@ def ultra_marginal(
         executor=executor,
         progress=progress,
     )
-    places = np.arange(problem.columns.n_columns)
-    is_used = np.ones(len(places), dtype=bool)
+    is_used = np.ones(problem.columns.n_columns, dtype=bool)
     if checked_protocol == "matched":
-        is_original = problem.columns.first_copies() == places
+        is_original = problem.columns.first_copies() == np.arange(problem.columns.n_columns)
         is_used = is_original & ~problem.columns.is_constant()
 
-    def unrelated_context(columns: Columns, index: int, repeat: int) -> Columns:
-        feature = columns.names[index]
-        used = columns.select(np.flatnonzero(is_used | (places == index)))
+    def unrelated_context(
+        columns: Columns,
+        feature: Feature,
+        permutations: Sequence[NDArray[np.intp]],
+        stream: tuple[str | int, ...],
+    ) -> Columns:
+        is_other = is_used.copy()
+        is_other[list(feature.positions)] = False
+        own = columns.select(feature.positions)
         unrelated = chosen.remove(
-            used,
-            used.index(feature),
+            columns.select(np.flatnonzero(is_other)),
+            [own, *(own.take_rows(rows) for rows in permutations)],
             protocol=checked_protocol,
-            rng=problem.streams.generator(feature, repeat, "removal"),
+            rng=problem.streams.generator(*stream, "removal"),
         )
         if checked_protocol == "paper":
             return unrelated
         return unrelated.select(np.flatnonzero(~unrelated.is_constant()))
 
-    return compare_in_context(problem, unrelated_context, checked_protocol)
+    def contest(
+        feature: Feature, number: int, permutations: Sequence[NDArray[np.intp]]
+    ) -> tuple[Columns, list[Columns]]:
+        stream = (feature.name, "test", number)
+        context = unrelated_context(problem.columns, feature, permutations, stream)
+        own = problem.columns.select(feature.positions)
+        return context, [own, *(own.take_rows(rows) for rows in permutations)]
+
+    tests = None
+    if checked_test is not None:
+        representatives = find_representatives(problem.columns, problem.features)
+        tests = run_test(problem, checked_test, contest, representatives, has_removal=True)
+    return compare_in_context(problem, unrelated_context, checked_protocol, tests)

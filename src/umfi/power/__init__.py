@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import PredictivePower
@@ -16,17 +15,21 @@ from umfi.frames import read_columns
 from umfi.power.estimator import EstimatorPower
 from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower
+from umfi.power.leakage import Leakage, measure_leakages
 from umfi.target import Target, read_target
 from umfi.tasks import Streams, count_workers
 
 __all__ = [
+    "POWERS",
     "CallablePower",
     "EstimatorPower",
     "ForestPower",
+    "Leakage",
     "find_power",
+    "find_statistic",
+    "measure_leakages",
     "predictive_power",
     "score_columns",
-    "score_permuted",
 ]
 
 POWERS: dict[str, Callable[[], PredictivePower]] = {
@@ -87,25 +90,12 @@ def score_columns(
     return _checked(power.score(columns, target, seed), power, columns)
 
 
-def score_permuted(
-    power: PredictivePower,
-    columns: Columns,
-    index: int,
-    permutations: Sequence[NDArray[np.intp]],
-    target: Target,
-    seed: np.random.SeedSequence,
-) -> list[float]:
-    """Return the score of the columns, then with the rows of one of them permuted, same seed.
-
-    A forest ranks the columns once; the numbers are those of one score after the other, but for
-    rounding where the permuted column has ties.
-    """
-    if isinstance(power, ForestPower):
-        scores = power.score_permuted(columns, index, permutations, target, seed)
-    else:
-        tables = [columns, *(columns.with_rows_permuted(index, rows) for rows in permutations)]
-        scores = [power.score(table, target, seed) for table in tables]
-    return [_checked(score, power, columns) for score in scores]
+def find_statistic(
+    power: PredictivePower, columns: Columns, target: Target, seed: np.random.SeedSequence
+) -> float:
+    """Return what a test compares: the power's own statistic, or its score if it has none."""
+    statistic = getattr(power, "statistic", power.score)
+    return _checked(statistic(columns, target, seed), power, columns)
 
 
 def _checked(score: Any, power: PredictivePower, columns: Columns) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from umfi.columns import MIN_ROWS, Columns
 from umfi.errors import InputError
-from umfi.power.measures import MEASURES, score_predictions
+from umfi.power.measures import MEASURES, score_predictions, score_shares
 from umfi.target import Target
 
 __all__ = ["EstimatorPower"]
@@ -56,30 +57,74 @@ class EstimatorPower:
 
     def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
         """Return the cross-validated score of the columns, or the chance level of none."""
-        from sklearn.base import clone
-
         if columns.n_columns == 0:
             return target.chance_level()
+        predictions = self._cross_predict(
+            columns,
+            target,
+            seed,
+            1,
+            lambda model, values: model.predict(values)[:, np.newaxis],
+            lambda only: np.array([only]),
+        )
+        return score_predictions(predictions[:, 0], target)
+
+    def statistic(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
+        """Return what a test compares: the quadratic score of probabilities where there are any."""
+        if target.task == "regression" or not hasattr(self.estimator, "predict_proba"):
+            return self.score(columns, target, seed)
+        n_classes = len(target.classes)
+
+        def predict(model: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
+            shares = np.zeros((len(values), n_classes))
+            shares[:, model.classes_] = model.predict_proba(values)
+            return shares
+
+        shares = self._cross_predict(
+            columns, target, seed, n_classes, predict, lambda only: np.eye(n_classes)[int(only)]
+        )
+        return score_shares(shares, target)
+
+    def _cross_predict(
+        self,
+        columns: Columns,
+        target: Target,
+        seed: np.random.SeedSequence,
+        n_answers: int,
+        predict: Callable[[Any, NDArray[np.float64]], NDArray[np.float64]],
+        answer_of: Callable[[float], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Return predictions of the rows left out, shape (n_rows, n_answers).
+
+        Parameters
+        ----------
+        predict : callable
+            From a fitted model and the values of rows to their answers.
+        answer_of : callable
+            From the only value that a fold's known rows hold to the answer for all others.
+        """
+        from sklearn.base import clone
+
         rng = np.random.default_rng(seed)
         fold_of_row = self._deal_folds(target, rng)
         labels = target.labels if target.task == "classification" else target.values
-        predictions = np.empty(target.n_rows)
+        predictions = np.empty((target.n_rows, n_answers))
         for fold in range(self.n_folds):
             is_test = fold_of_row == fold
             known = labels[~is_test]
             if np.all(known == known[0]):  # Nothing to learn: some estimators refuse to try.
-                predictions[is_test] = known[0]
+                predictions[is_test] = answer_of(known[0])
                 continue
             model = clone(self.estimator)
             _set_random_states(model, rng)
             model.fit(columns.values[~is_test], known)
-            predictions[is_test] = model.predict(columns.values[is_test])
+            predictions[is_test] = predict(model, columns.values[is_test])
         if not np.isfinite(predictions).all():
             raise InputError(
                 f"power={type(self.estimator).__name__} predicted values that are not finite: "
                 "scale the columns in a pipeline, or choose another estimator."
             )
-        return score_predictions(predictions, target)
+        return predictions
 
     def _deal_folds(self, target: Target, rng: np.random.Generator) -> NDArray[np.intp]:
         """Return the fold of each row: shuffled, class after class, dealt round."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +17,22 @@ from umfi.forest import (
     Tally,
     majority_classes,
     out_of_bag_totals,
-    permute_column,
     subsampled_totals,
 )
-from umfi.power.measures import MEASURES, score_predictions
+from umfi.power.measures import (
+    MEASURES,
+    SHARES,
+    chance_of_shares,
+    score_predictions,
+    score_shares,
+)
 from umfi.target import Target
 from umfi.tasks import TaskName, kernel_seed, run_tasks
 
 __all__ = ["ForestPower", "forest_response"]
 
 SPLITS = ("best", "random")
+MEASURED = ("votes", "shares")
 # A tree's work is short; blocks outweigh the cost of handing it out.
 TREES_PER_BLOCK = 10
 # So many draws are enough for a tree: see benchmarks/long_tables.py.
@@ -39,7 +43,7 @@ MIN_NODE_ROWS = {"regression": 5, "classification": 1}
 
 @dataclass(frozen=True)
 class ForestPower:
-    """Out-of-bag score of a random forest: R² or accuracy.
+    """Out-of-bag score of a random forest: R², accuracy or the score of vote shares.
 
     Follows ranger's defaults. Trees are scored as they grow and never stored.
 
@@ -58,6 +62,10 @@ class ForestPower:
         How many draws a tree grows on; 100,000 by default, so that shorter tables are used whole.
         Every row is scored all the same, by as many trees as ever. Fewer rows make smaller trees:
         faster, and with a somewhat lower score where there is much to be learned.
+    measured : {"votes", "shares"}
+        What is scored of classes: ``"votes"``, whether the majority of trees is right (accuracy);
+        ``"shares"``, how large a share of the trees is right (the quadratic score of Brier, 1 at
+        best), which varies about half as much from run to run beside its size.
 
     Notes
     -----
@@ -73,13 +81,12 @@ class ForestPower:
     True
     """
 
-    measures: ClassVar[dict[str, str]] = MEASURES
-
     n_trees: int = 100
     mtry: int | None = None
     min_node_rows: int | None = None
     split: Literal["best", "random"] = "best"
     rows_per_tree: int | None = None
+    measured: Literal["votes", "shares"] = "votes"
 
     def __post_init__(self) -> None:
         """Refuse settings no forest can be grown with."""
@@ -92,6 +99,13 @@ class ForestPower:
                 raise InputError(f"{name}={value!r} is not valid: pass a whole number from 1 up.")
         if self.split not in SPLITS:
             raise unknown_name("split", self.split, SPLITS)
+        if self.measured not in MEASURED:
+            raise unknown_name("measured", self.measured, MEASURED)
+
+    @property
+    def measures(self) -> dict[str, str]:
+        """What the score is, by task."""
+        return MEASURES if self.measured == "votes" else MEASURES | {"classification": SHARES}
 
     def growth(self, n_columns: int, target: Target) -> Growth:
         """Return how a tree grows on so many columns."""
@@ -119,27 +133,26 @@ class ForestPower:
         Methods run many forests side by side, each on one worker; a forest on its own can have
         its trees grown by several.
         """
+        is_shared = target.task == "classification" and self.measured == "shares"
         if columns.n_columns == 0:
-            return target.chance_level()
-        return self._score_ranks(columns.ranks, target, kernel_seed(seed), n_jobs)
-
-    def score_permuted(
-        self,
-        columns: Columns,
-        index: int,
-        permutations: Sequence[NDArray[np.intp]],
-        target: Target,
-        seed: np.random.SeedSequence,
-    ) -> list[float]:
-        """Return the score of the columns, then with one of them permuted."""
-        table = columns.ranks
+            return chance_of_shares(target) if is_shared else target.chance_level()
         stream = kernel_seed(seed)
-        permuted = (permute_column(table, index, rows) for rows in permutations)
-        return [self._score_ranks(ranks, target, stream) for ranks in chain([table], permuted)]
+        tally = self._count_votes(columns.ranks, target, stream, n_jobs)
+        if is_shared:
+            return score_shares(_shares(tally), target)
+        if target.task == "regression":
+            return score_predictions(_mean_predictions(tally, target), target)
+        predictions = majority_classes(tally.totals, stream, self.n_trees).astype(np.float64)
+        predictions[tally.n_votes == 0] = np.nan
+        return score_predictions(predictions, target)
 
-    def _score_ranks(
+    def statistic(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
+        """Return what a test compares: R², or the score of shares, whatever is measured else."""
+        return replace(self, measured="shares").score(columns, target, seed)
+
+    def _count_votes(
         self, table: RankTable, target: Target, stream: np.uint64, n_jobs: int | None = 1
-    ) -> float:
+    ) -> Tally:
         response, growth = forest_response(target), self.growth(table.positions.shape[0], target)
 
         n_rows = target.n_rows
@@ -159,13 +172,21 @@ class ForestPower:
         for block in blocks[1:]:
             totals += answers[block].totals
             n_votes += answers.pop(block).n_votes
-        if target.task == "classification":
-            predictions = majority_classes(totals, stream, self.n_trees).astype(np.float64)
-        else:
-            means = totals[:, 0] / np.maximum(n_votes, 1)
-            predictions = target.unstandardise(means)
-        predictions[n_votes == 0] = np.nan
-        return score_predictions(predictions, target)
+        return Tally(totals, n_votes)
+
+
+def _mean_predictions(tally: Tally, target: Target) -> NDArray[np.float64]:
+    """Return the mean of the trees that had not seen a row, NaN where there is none."""
+    predictions = target.unstandardise(tally.totals[:, 0] / np.maximum(tally.n_votes, 1))
+    predictions[tally.n_votes == 0] = np.nan
+    return predictions
+
+
+def _shares(tally: Tally) -> NDArray[np.float64]:
+    """Return the share of the trees for each class, NaN where there is no tree."""
+    shares = tally.totals / np.maximum(tally.n_votes, 1)[:, np.newaxis]
+    shares[tally.n_votes == 0] = np.nan
+    return shares
 
 
 def forest_response(target: Target) -> Response:

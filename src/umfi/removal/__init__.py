@@ -1,9 +1,11 @@
-"""Removers: turn all other columns into S, which tells nothing about the protected one."""
+"""Removers: turn columns into S, which tells nothing about the protected ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from umfi.contracts import DependenceRemover, check_protocol
 from umfi.errors import InputError, unknown_name
@@ -39,7 +41,7 @@ def find_remover(remover: str | DependenceRemover) -> DependenceRemover:
 
 def remove_dependence(
     X: Any,
-    feature: str | int,
+    feature: str | int | Sequence[str | int],
     *,
     remover: str | DependenceRemover = "transport",
     protocol: str = "matched",
@@ -51,8 +53,8 @@ def remove_dependence(
     Parameters
     ----------
     X : frame or array, shape (n_rows, n_features)
-    feature : str or int
-        The protected feature, by name or position.
+    feature : str, int or list
+        The protected feature, by name or position; a list is a group that is protected jointly.
     remover : {"linear", "transport"} or object
     protocol : {"matched", "paper"}
         ``"paper"`` repeats the authors' package to the last digit.
@@ -63,7 +65,7 @@ def remove_dependence(
 
     Returns
     -------
-    frame or array of the same type as X, shape (n_rows, n_features - 1)
+    frame or array of the same type as X, shape (n_rows, number of other features)
         With X's names and row index.
 
     Examples
@@ -79,5 +81,13 @@ def remove_dependence(
     chosen = find_remover(remover)
     columns = read_columns(X, kinds=kinds)
     rng = Streams.from_random_state(random_state).generator("remove_dependence")
-    index = columns.index(feature)
-    return frame_like(X, chosen.remove(columns, index, protocol=checked_protocol, rng=rng))
+    names = [feature] if isinstance(feature, str | int | np.integer) else list(feature)
+    if not names:
+        raise InputError("feature=[] names no feature: pass a name, or a list of names.")
+    members = sorted({columns.index(name) for name in names})
+    if len(members) > 1 and checked_protocol == "paper":
+        raise InputError("The paper protocol protects one feature: pass protocol='matched'.")
+    unrelated = chosen.remove(
+        columns.without(members), [columns.select(members)], protocol=checked_protocol, rng=rng
+    )
+    return frame_like(X, unrelated)

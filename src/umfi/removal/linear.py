@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
-from umfi.removal.regression import regress
+from umfi.removal.regression import find_directions, regress
 from umfi.removal.steps import linear_step_ranks
 
 __all__ = ["LinearRemover"]
@@ -42,25 +44,34 @@ class LinearRemover:
     def remove(
         self,
         columns: Columns,
-        feature_index: int,
+        protected: Sequence[Columns],
         *,
         protocol: ProtocolName,
         rng: np.random.Generator,
     ) -> Columns:
-        """Return S; in the paper protocol columns without a significant slope stay as they are."""
-        others = columns.without(feature_index)
-        protected = columns.values[:, feature_index]
-        found = regress(others.values.T, protected)
-        residuals = found.residuals.T
+        """Return S: residuals on all protected columns together, copies or not.
+
+        In the paper protocol columns without a significant slope stay as they are.
+        """
         if protocol == "paper":
-            p_values = 2.0 * stats.t.sf(found.statistics, columns.n_rows - 2)
-            is_kept = p_values >= PAPER_SIGNIFICANCE
-            residuals[:, is_kept] = others.values[:, is_kept]
-            return others.with_changed(residuals, ~is_kept)
+            return _remove_where_significant(columns, protected[0].values[:, 0])
+        directions, _ = find_directions(np.concatenate([block.values.T for block in protected]))
+        residuals = columns.values.T
+        for direction in directions:
+            residuals = regress(residuals, direction).residuals
         # A copy is gone already, ties or not.
-        is_left = np.any(residuals != 0.0, axis=0)
-        for position in np.flatnonzero(others.has_heavy_ties & is_left):
-            residuals[:, position] = linear_step_ranks(
-                others.values[:, position], protected, rng.random(columns.n_rows)
+        is_left = np.any(residuals != 0.0, axis=1)
+        for position in np.flatnonzero(columns.has_heavy_ties & is_left):
+            residuals[position] = linear_step_ranks(
+                columns.values[:, position], directions, rng.random(columns.n_rows)
             )
-        return others.with_changed(residuals)
+        return columns.with_changed(residuals.T)
+
+
+def _remove_where_significant(columns: Columns, protected: NDArray[np.float64]) -> Columns:
+    found = regress(columns.values.T, protected)
+    p_values = 2.0 * stats.t.sf(found.statistics, columns.n_rows - 2)
+    is_kept = p_values >= PAPER_SIGNIFICANCE
+    residuals = found.residuals.T
+    residuals[:, is_kept] = columns.values[:, is_kept]
+    return columns.with_changed(residuals, ~is_kept)

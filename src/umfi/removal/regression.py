@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from umfi.jit import kernel
 
-__all__ = ["Regression", "centre", "regress"]
+__all__ = ["Regression", "centre", "find_directions", "regress"]
 
 # Residuals this small beside the column itself are rounding, not information.
 NEGLIGIBLE_SHARE = 1e-10
@@ -55,6 +55,40 @@ def regress(columns: NDArray[np.float64], protected: NDArray[np.float64]) -> Reg
     found = Regression(np.empty(columns.shape), np.empty(n_columns), np.empty(n_columns))
     _regress(np.ascontiguousarray(columns), np.ascontiguousarray(protected), found)
     return found
+
+
+def find_directions(
+    columns: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], list[int]]:
+    """Return columns as their residuals on those before them, without those told by these already.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (n_columns, n_rows)
+
+    Returns
+    -------
+    directions : ndarray, shape (n_directions, n_rows)
+        Uncorrelated; the first column stays as it is.
+    positions : list of int
+        Which columns they come from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_directions(np.array([[0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 4.0, 6.0]]))
+    (array([[0., 1., 2., 3.]]), [0])
+    """
+    directions, positions = [columns[0]], [0]
+    remaining = columns[1:]
+    for position in range(1, len(columns)):
+        if positions[-1] == position - 1:
+            remaining = regress(remaining, directions[-1]).residuals
+        if np.any(remaining[0] != 0.0):
+            directions.append(remaining[0])
+            positions.append(position)
+        remaining = remaining[1:]
+    return np.stack(directions), positions
 
 
 def centre(column: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -35,18 +35,22 @@ def random_ranks(
 
 
 def linear_step_ranks(
-    column: NDArray[np.float64], protected: NDArray[np.float64], tie_breaks: NDArray[np.float64]
+    column: NDArray[np.float64],
+    directions: NDArray[np.float64],
+    tie_breaks: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return a column as its conditional rank, the distribution being linear in the protected one.
+    """Return a column as its conditional rank, the distribution being linear in the protected ones.
 
-    The chance that the column is at most v is regressed on the protected column, for each of up
+    The chance that the column is at most v is regressed on the protected columns, for each of up
     to 20 values v (distribution regression); a row's rank is drawn between its two steps. It is
-    independent of the protected column where that chance is linear in it.
+    independent of the protected columns where that chance is linear in them.
 
     Parameters
     ----------
-    column, protected, tie_breaks : shape (n_rows,)
+    column, tie_breaks : shape (n_rows,)
         Tie breaks are independent and uniform.
+    directions : shape (n_directions, n_rows)
+        The protected columns, made uncorrelated.
 
     Returns
     -------
@@ -62,14 +66,16 @@ def linear_step_ranks(
         else np.unique(np.floor(middles * n_steps / n_rows), return_inverse=True)[1]
     )
     step = step_of_value[value_of_row]
-    unit = centre(protected)
+    units = [centre(direction) for direction in directions]
     # Both ends of each row's own step, from the lowest step to the highest.
     low, high = np.zeros(n_rows), np.ones(n_rows)
     below = np.zeros(n_rows)
     for edge in range(step.max()):
         is_below = (step <= edge).astype(np.float64)
-        slope = regress(is_below[np.newaxis], unit).slopes[0]
-        below = np.maximum(below, np.clip(is_below.mean() + unit * slope, 0.0, 1.0))
+        chance = np.full(n_rows, is_below.mean())
+        for unit in units:
+            chance += unit * regress(is_below[np.newaxis], unit).slopes[0]
+        below = np.maximum(below, np.clip(chance, 0.0, 1.0))
         high[step == edge] = below[step == edge]
         low[step == edge + 1] = below[step == edge + 1]
     # Where a row stands inside its step, by value and then at random.

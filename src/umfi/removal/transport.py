@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from umfi.contracts import ProtocolName
 from umfi.errors import InputError
 from umfi.forest import order_rows
 from umfi.jit import kernel
-from umfi.removal.regression import regress
+from umfi.removal.regression import find_directions, regress
 from umfi.removal.steps import random_ranks
 
 __all__ = ["TransportRemover"]
@@ -71,6 +73,9 @@ class TransportRemover:
 
     Notes
     -----
+    Several protected columns are taken one after the other, each as its residual on those of the
+    same group before it.
+
     A boolean protected column has one bin for each of its two values. A boolean column, or another
     one that holds the same values many times, is not regressed when it is transported, and its rows
     are ranked at random among equals: equal ranks would differ from bin to bin and so give the bin
@@ -100,25 +105,31 @@ class TransportRemover:
     def remove(
         self,
         columns: Columns,
-        feature_index: int,
+        protected: Sequence[Columns],
         *,
         protocol: ProtocolName,
         rng: np.random.Generator,
     ) -> Columns:
         """Return S: conditional ranks between 0 and 1."""
-        protected = columns.values[:, feature_index]
-        others = columns.without(feature_index)
         if protocol == "paper":
-            transported = self._paper_ranks(others.values, protected)
+            transported = self._paper_ranks(columns.values, protected[0].values[:, 0])
         else:
-            is_boolean = columns.kinds[feature_index] is Kind.BOOLEAN
-            bins = (
-                _value_bins(protected)
-                if is_boolean
-                else _equal_count_bins(protected, self.rows_per_bin)
+            cuts = [cut for block in protected for cut in self._cut(block)]
+            transported = _conditional_ranks(columns, cuts, rng)
+        return columns.with_changed(transported.T)
+
+    def _cut(self, block: Columns) -> list[_Cut]:
+        """Return the bins along each column of a group."""
+        directions, positions = find_directions(block.values.T)
+        return [
+            _Cut(
+                direction,
+                _value_bins(direction)
+                if block.kinds[position] is Kind.BOOLEAN
+                else _equal_count_bins(direction, self.rows_per_bin),
             )
-            transported = _conditional_ranks(others, protected, bins, rng)
-        return others.with_changed(transported.T)
+            for direction, position in zip(directions, positions, strict=True)
+        ]
 
     def _paper_ranks(
         self, values: NDArray[np.float64], protected: NDArray[np.float64]
@@ -130,28 +141,60 @@ class TransportRemover:
         return transported
 
 
+class _Cut(NamedTuple):
+    """A protected column, shape (n_rows,), and the rows of each of its bins."""
+
+    protected: NDArray[np.float64]
+    bins: list[NDArray[np.intp]]
+
+
 def _conditional_ranks(
-    others: Columns,
-    protected: NDArray[np.float64],
+    columns: Columns, cuts: list[_Cut], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_columns, n_rows).
+
+    Between two cuts the ranks are read on the scale of the first cut's residuals. On the scale of
+    the ranks themselves the later cuts would cost S less than the first one did, and the feature
+    would seem to know more than its copies: an unrelated one by half a standard deviation
+    (measured), instead of by nothing.
+    """
+    is_stepped = columns.has_heavy_ties
+    values = columns.values.T
+    ranks = np.empty(values.shape)
+    residuals = np.empty(values.shape)
+    scale = np.empty(values.shape)
+    for place, (protected, bins) in enumerate(cuts):
+        if place > 0:
+            values = np.empty(values.shape)
+            _read_scale(ranks, scale, values)
+        is_smooth = ~is_stepped if place == 0 else np.ones(len(values), dtype=bool)
+        smooth = values if is_smooth.all() else values[is_smooth]
+        smooth_ranks = ranks if is_smooth.all() else np.empty(smooth.shape)
+        for rows in bins:
+            residuals_there = _transport(smooth, protected, rows, 0.5, smooth_ranks)
+            if place == 0 and len(cuts) > 1:
+                residuals[np.ix_(is_smooth, rows)] = residuals_there
+        if not is_smooth.all():
+            ranks[is_smooth] = smooth_ranks
+            _rank_steps(columns.values[:, is_stepped], bins, rng, ranks, is_stepped)
+        if place == 0 and len(cuts) > 1:
+            scale[is_smooth] = np.sort(residuals[is_smooth], axis=1)
+            scale[is_stepped] = (np.arange(columns.n_rows) + 0.5) / columns.n_rows
+    return ranks
+
+
+def _rank_steps(
+    stepped: NDArray[np.float64],
     bins: list[NDArray[np.intp]],
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_columns, n_rows)."""
-    is_stepped = others.has_heavy_ties
-    columns = others.values.T
-    stepped = others.values[:, is_stepped]
+    ranks: NDArray[np.float64],
+    is_stepped: NDArray[np.bool_],
+) -> None:
+    """Write the ranks of columns with heavy ties, at random among equals."""
     tie_breaks = rng.random(stepped.shape)
-    smooth = columns[~is_stepped] if is_stepped.any() else columns
-    transported = np.empty(columns.shape)
-    smooth_transported = np.empty(smooth.shape) if is_stepped.any() else transported
     for rows in bins:
-        _transport(smooth, protected, rows, 0.5, smooth_transported)
-        if is_stepped.any():
-            ranks = random_ranks(stepped[rows], tie_breaks[rows])
-            transported[np.ix_(is_stepped, rows)] = (ranks.T - 0.5) / len(rows)
-    if is_stepped.any():
-        transported[~is_stepped] = smooth_transported
-    return transported
+        drawn = random_ranks(stepped[rows], tie_breaks[rows])
+        ranks[np.ix_(is_stepped, rows)] = (drawn.T - 0.5) / len(rows)
 
 
 def _transport(
@@ -160,10 +203,11 @@ def _transport(
     rows: NDArray[np.intp],
     offset: float,
     transported: NDArray[np.float64],
-) -> None:
-    """Write (rank - offset) / (number of rows) of the residuals of these rows."""
+) -> NDArray[np.float64]:
+    """Write (rank - offset) / (number of rows) of the residuals of these rows; return these."""
     residuals = regress(np.take(columns, rows, axis=1), protected[rows]).residuals
     _write_ranks(residuals, order_rows(residuals), rows, offset, transported)
+    return residuals
 
 
 @kernel
@@ -187,3 +231,24 @@ def _write_ranks(
             for slot in range(start, stop):
                 transported[column, rows[order[column, slot]]] = share
             start = stop
+
+
+@kernel
+def _read_scale(
+    shares: NDArray[np.float64], scale: NDArray[np.float64], values: NDArray[np.float64]
+) -> None:
+    """Write the value that stands at each share of a column's scale, between two of it linearly.
+
+    Parameters
+    ----------
+    shares : shape (n_columns, n_rows), between 0 and 1
+    scale : shape (n_columns, n_rows), ascending in each column
+    values : shape (n_columns, n_rows), written
+    """
+    n_columns, n_rows = shares.shape
+    for column in range(n_columns):
+        for row in range(n_rows):
+            place = min(max(shares[column, row] * n_rows - 0.5, 0.0), n_rows - 1.0)
+            below = min(int(place), n_rows - 2)
+            low, high = scale[column, below], scale[column, below + 1]
+            values[column, row] = low + (high - low) * (place - below)

@@ -1,0 +1,118 @@
+"""Are p-values of unrelated features what they say? Counts, and a picture.
+
+``python benchmarks/calibration.py`` tests tables in which some features are unrelated to the
+response, with both removers, and writes every p-value to ``benchmarks/p_values.csv``, the shares
+at or below 0.05 and 0.01 to the screen, and the picture to ``docs/calibration.png``.
+``--tables 0.1`` runs a tenth of it. BRCA is read from ``$UMFI_DATA``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from brca import REMOVERS, TRUE_GENES, decide
+
+import umfi
+
+HERE = Path(__file__).parent
+# Name, rows, number of tables.
+TABLES = [
+    ("noise", 200, 60),
+    ("correlation", 300, 100),
+    ("blood_relation", 300, 100),
+    ("correlation", 1000, 40),
+    ("blood_relation", 1000, 40),
+    ("brca", 572, 10),
+]
+UNRELATED = {"correlation": ["x4"], "blood_relation": ["x1", "x2"]}
+LEVELS = (0.05, 0.01)
+
+
+def make_table(name: str, n_rows: int, seed: int) -> tuple[pd.DataFrame, pd.Series, list[str]]:
+    """Return columns, response and the unrelated features."""
+    if name == "noise":
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(rng.normal(size=(n_rows, 5)), columns=list("abcde"))
+        return X, pd.Series(rng.normal(size=n_rows)), list(X)
+    X, y = umfi.datasets.simulate(name, n=n_rows, random_state=seed)
+    return X, y, UNRELATED[name]
+
+
+def p_values(name: str, n_rows: int, n_tables: int, remover: str) -> Iterator[pd.DataFrame]:
+    for seed in range(n_tables):
+        if name == "brca":
+            tests = decide(seed, remover)
+            tests = tests[~tests["feature"].isin(TRUE_GENES)]
+        else:
+            X, y, unrelated = make_table(name, n_rows, 1000 + seed)
+            result = umfi.ultra_marginal(
+                X, y, remover=remover, test="permutation", random_state=seed, progress=False
+            )
+            tests = result.tests[result.tests["feature"].isin(unrelated)]
+        yield tests.assign(table=name, n_rows=n_rows, seed=seed, remover=remover)
+
+
+def shares(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of p-values at or below each level, by remover and table."""
+    trusted = found[~found["leaks"]]
+    together = trusted.assign(table="all together", n_rows=0)
+    groups = pd.concat([trusted, together]).groupby(["remover", "table", "n_rows"], sort=False)
+    columns = {
+        f"p <= {level}": groups["p_value"].agg(lambda p, at=level: (p <= at).mean())
+        for level in LEVELS
+    }
+    return pd.DataFrame({"p-values": groups.size(), **columns}).round(4).reset_index()
+
+
+def draw(found: pd.DataFrame, path: Path) -> None:
+    """Draw the share of p-values at or below every level, which should be the level."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+    for axis, top in zip(axes, (1.0, 0.1), strict=True):
+        for remover, style in zip(REMOVERS, ("-", "--"), strict=True):
+            mine = found[(found["remover"] == remover) & ~found["leaks"]]
+            levels = np.sort(mine["p_value"].to_numpy())
+            reached = np.arange(1, len(levels) + 1) / len(levels)
+            label = f"{remover}, {len(levels):,} p-values"
+            axis.step(levels, reached, style, where="post", label=label)
+        axis.plot([0, top], [0, top], color="grey", linewidth=0.8, label="as it should be")
+        axis.set(
+            xlim=(0, top), ylim=(0, top), xlabel="level", ylabel="share of p-values at or below"
+        )
+    axes[0].legend(frameon=False)
+    figure.suptitle("P-values of unrelated features")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=float, default=1.0, help="share of the tables to run")
+    parser.add_argument("--only", default="", help="run tables of this name alone")
+    chosen = parser.parse_args()
+    frames = []
+    for remover in REMOVERS:
+        for name, n_rows, n_tables in TABLES:
+            if chosen.only in name:
+                n_run = max(1, round(n_tables * chosen.tables))
+                frames.extend(p_values(name, n_rows, n_run, remover))
+                print(shares(pd.concat(frames)).tail(2).head(1).to_string(index=False), flush=True)
+    found = pd.concat(frames, ignore_index=True)
+    print(shares(found).to_string(index=False))
+    flagged = found[found["leaks"]]
+    print(f"{len(flagged)} p-values of features whose removal leaks are not counted.")
+    if not chosen.only and chosen.tables >= 1.0:
+        found.to_csv(HERE / "p_values.csv", index=False)
+        draw(found, HERE.parent / "docs" / "calibration.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""Tests of features: what they find, what they leave alone, and what never goes wrong."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import umfi
+from umfi.errors import InputError
+
+POWER = umfi.ForestPower(n_trees=50)
+REMOVERS = ["linear", "transport"]
+
+
+def run(X, y, method=umfi.ultra_marginal, **arguments):
+    settings = {"test": "permutation", "power": POWER, "random_state": 0, **arguments}
+    return method(X, y, **settings)
+
+
+@pytest.mark.parametrize("remover", REMOVERS)
+@pytest.mark.parametrize(
+    ("simulation", "related"),
+    [
+        ("nonlinear_interactions", ["x1", "x2", "x3", "x4"]),
+        ("correlation", ["x1", "x2", "x3"]),
+        ("blood_relation", ["x3", "x4"]),
+    ],
+)
+def test_related_features_of_the_simulations_are_found(simulation, related, remover):
+    X, y = umfi.datasets.simulate(simulation, n=300, random_state=3)
+    result = run(X, y, remover=remover)
+    assert result.related(alpha=0.01, control="holm") == related
+
+
+def test_the_weakest_gene_is_found_and_permuted_ones_are_not():
+    X, y = umfi.datasets.load_brca(permuted=True, random_state=1)
+    genes = [
+        "BRCA2",
+        "TEX14",
+        "BCL11A",
+        *[name for name in X if name not in umfi.datasets.ASSOCIATED_GENES][:7],
+    ]
+    result = umfi.ultra_marginal(X[genes], y, remover="linear", test="permutation", random_state=0)
+    assert {"BRCA2", "TEX14", "BCL11A"} <= set(result.related())
+    assert len(result.related()) <= 4
+
+
+def test_a_test_changes_no_importance_and_workers_change_nothing():
+    X, y = umfi.datasets.simulate("blood_relation", n=150, random_state=0)
+    first = run(X, y, n_jobs=1)
+    second = run(X, y, n_jobs=2)
+    plain = run(X, y, test=None)
+    pd.testing.assert_frame_equal(first.tests, second.tests)
+    pd.testing.assert_frame_equal(first.scores, plain.scores)
+    assert plain.tests is None
+    assert "p_value" not in plain.table
+
+
+def test_a_full_test_decides_the_same_with_more_permutations():
+    X, y = umfi.datasets.simulate("blood_relation", n=200, random_state=1)
+    sequential = run(X, y, remover="linear", max_permutations=59)
+    full = run(X, y, remover="linear", max_permutations=59, test="full-permutation")
+    assert sequential.related() == full.related()
+    assert (full.tests["n_permutations"] == 59).all()
+    assert sequential.tests["n_permutations"].sum() < 0.7 * full.tests["n_permutations"].sum()
+
+
+def test_copies_get_one_p_value_and_constants_one():
+    X, y = umfi.datasets.simulate("correlation", n=150, random_state=0)
+    p_values = run(X.assign(copy=X["x2"], constant=3.0), y).tests.set_index("feature")["p_value"]
+    assert p_values["copy"] == p_values["x2"] < 0.01
+    assert p_values["constant"] == 1.0
+
+
+def test_levels_and_corrections_are_chosen_afterwards():
+    X, y = umfi.datasets.simulate("correlation", n=150, random_state=0)
+    result = run(X, y, alpha=0.2)
+    assert result.related(alpha=0.999, control="none") == list(X)
+    assert result.related(alpha=1e-300) == []
+    table = result.table.set_index("feature")
+    assert table.index[table["related"]].isin(result.related(alpha=0.2)).all()
+
+
+AWKWARD = {
+    "twenty rows": lambda rng: (rng.normal(size=(20, 3)), rng.normal(size=20)),
+    "ties": lambda rng: (rng.integers(0, 3, size=(60, 3)).astype(float), rng.normal(size=60)),
+    "tied response": lambda rng: (rng.normal(size=(40, 3)), np.repeat([0.0, 1.5], 20)),
+    "booleans": lambda rng: (
+        pd.DataFrame(rng.random((60, 3)) < 0.3, columns=list("abc")),
+        rng.integers(0, 2, 60),
+    ),
+    "one column": lambda rng: (rng.normal(size=(40, 1)), rng.normal(size=40)),
+    "rare class": lambda rng: (rng.normal(size=(40, 2)), np.array(["a"] * 38 + ["b"] * 2)),
+    "more columns than rows": lambda rng: (rng.normal(size=(20, 30)), rng.normal(size=20)),
+    "a copy with another unit": lambda rng: (
+        np.outer(np.arange(30.0), [1.0, 7.0]),
+        rng.normal(size=30),
+    ),
+}
+
+
+@pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.ablation])
+@pytest.mark.parametrize("max_permutations", [1, 12])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_tables_have_p_values_without_warnings(name, max_permutations, method):
+    X, y = AWKWARD[name](np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = run(
+            X,
+            y,
+            method,
+            max_permutations=max_permutations,
+            power=umfi.ForestPower(n_trees=10),
+        )
+    assert result.tests["p_value"].between(0.0, 1.0, inclusive="right").all()
+    assert not result.tests.isna().any().any()
+
+
+def test_a_classifier_is_tested_by_its_probabilities():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(150, 3)), columns=list("abc"))
+    y = np.where(X["a"] + rng.normal(size=150) > 0, "yes", "no")
+    assert run(X, y, power=LogisticRegression(), max_permutations=39).related() == ["a"]
+
+
+def test_removal_that_leaks_is_flagged():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    X = pd.DataFrame(
+        {"x": x, "square": x**2 + 0.1 * rng.normal(size=300), "z": rng.normal(size=300)}
+    )
+    y = X["square"] + rng.normal(size=300)
+    linear = run(X, y, remover="linear").table.set_index("feature")
+    assert linear.loc["x", "leakage"] > 0.2
+    assert linear.loc["x", "leaks"]
+    assert not linear.loc["z", "leaks"]
+    gentle = run(X, y, remover=umfi.TransportRemover(rows_per_bin=15)).table.set_index("feature")
+    assert gentle.loc["x", "leakage"] < 0.5 * linear.loc["x", "leakage"]
+    assert "Removal leaks for 'x'" in repr(run(X, y, remover="linear"))
+
+
+def test_what_others_replace_does_not_pass_the_test_of_ablation():
+    X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
+    result = run(X, y, umfi.ablation)
+    assert "x2" in result.related()
+    # y is made of x1, which x3 only repeats with noise.
+    assert not {"x3", "x4"} & set(result.related(alpha=0.01))
+    copied = run(X.assign(copy=X["x2"]), y, umfi.ablation).tests.set_index("feature")["p_value"]
+    assert copied["x2"] == copied["copy"] == 1.0
+
+
+def test_results_with_tests_and_intervals_survive_saving(tmp_path):
+    X, y = umfi.datasets.simulate("blood_relation", n=100, random_state=0)
+    power = umfi.ForestPower(n_trees=10)
+    result = run(X, y, power=power, max_permutations=9, repeats=20, subsample=0.5)
+    loaded = umfi.load_result(result.save(tmp_path / "result.json"))
+    pd.testing.assert_frame_equal(loaded.table, result.table)
+    assert loaded.related(alpha=0.5) == result.related(alpha=0.5)
+    pd.testing.assert_frame_equal(loaded.intervals(0.8), result.intervals(0.8))
+
+
+def test_intervals_come_with_subsamples_alone():
+    X, y = umfi.datasets.simulate("correlation", n=120, random_state=0)
+    power = umfi.ForestPower(n_trees=10)
+    result = umfi.bivariate(X, y, power=power, repeats=20, subsample=0.5, random_state=0)
+    assert (result.table["low"] < result.table["high"]).all()
+    assert result.n_repeats == 20
+    assert len(result.scores) == 80
+    wide, narrow = result.intervals(0.99), result.intervals(0.5)
+    assert (wide["low"] < narrow["low"]).all()
+    for settings in (
+        {"repeats": 20},
+        {"repeats": 5, "subsample": 0.5},
+        {"repeats": 20, "subsample": 0.9},
+    ):
+        plain = umfi.bivariate(X, y, power=power, random_state=0, **settings)
+        assert "low" not in plain.table
+        with pytest.raises(InputError, match="There are no intervals"):
+            plain.intervals()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"test": "bootstrap"}, "'permutation'"),
+        ({"max_permutations": 0}, "max_permutations=0"),
+        ({"alpha": 5}, "alpha=5"),
+        ({"protocol": "paper"}, "protocol='matched'"),
+    ],
+)
+def test_bad_settings_are_refused(arguments, message):
+    X, y = umfi.datasets.simulate("correlation", n=50, random_state=0)
+    with pytest.raises(InputError, match=message):
+        run(X, y, **arguments)
+
+
+def test_there_is_nothing_related_without_a_test():
+    X, y = umfi.datasets.simulate("correlation", n=50, random_state=0)
+    with pytest.raises(InputError, match="test='permutation'"):
+        umfi.bivariate(X, y, power=POWER).related()
