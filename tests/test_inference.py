@@ -95,9 +95,10 @@ def test_tails_are_marked_and_counted_p_values_are_not():
 
 @pytest.mark.parametrize("sizes", [[1], [2], [3, 3], [9, 9, 9]])
 def test_scores_without_variation_tell_nothing(sizes):
-    batches = [np.full(size, 0.25) for size in sizes]
-    assert permutation_test(0.25, batches, is_sequential=False).p_value == 1.0
-    assert permutation_test(0.5, batches).p_value == 1 / (1 + sum(sizes))
+    # 0.95 is not a binary fraction: means of it are off in the last digit.
+    batches = [np.full(size, 0.95) for size in sizes]
+    assert permutation_test(0.95, batches, is_sequential=False).p_value == 1.0
+    assert permutation_test(0.975, batches).p_value == 1 / (1 + sum(sizes))
 
 
 def test_a_test_is_settled_when_far_from_the_level_on_either_side():

@@ -28,3 +28,12 @@ def test_every_public_function_it_names_exists():
 
     for name in set(re.findall(r"umfi\.(?!datasets)(\w+)", README)):
         assert hasattr(umfi, name), name
+
+
+def test_documents_name_files_that_exist_and_have_no_gaps():
+    root = Path(__file__).parents[1]
+    for document in [root / "README.md", *root.glob("docs/*.md")]:
+        text = document.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\((?!http)([^)#]+)\)", text):
+            assert (document.parent / link).exists(), (document.name, link)
+        assert not re.findall(r"^[A-Z]+_[A-Z]+$", text, re.MULTILINE), document.name

@@ -18,6 +18,7 @@ __all__ = [
     "CONTROLS",
     "MAX_INTERVAL_SHARE",
     "MIN_INTERVAL_REPEATS",
+    "MIN_INTERVAL_SHARE",
     "PermutationTest",
     "adjust_p_values",
     "check_level",
@@ -30,12 +31,15 @@ CONTROLS = ("fdr", "by", "holm", "none")
 
 # Fewer repeats do not tell how much importances vary.
 MIN_INTERVAL_REPEATS = 20
-# The closer a subsample is to all rows, the less it tells of how others would look.
-MAX_INTERVAL_SHARE = 0.8
+# The closer a subsample is to all rows, the less it tells of how others would look; the smaller it
+# is, the more time all rows take beside it.
+MIN_INTERVAL_SHARE, MAX_INTERVAL_SHARE = 0.2, 0.8
 
 # With this many null scores at or above the feature's own it is decided (Besag and Clifford 1991):
 # a p-value of 5 / (number of null scores) tells all that is needed of an unrelated feature.
 ENOUGH_EXCEEDANCES = 5
+# Scores closer to each other than this share of them are equal.
+ROUNDING = 1e-12
 # As far as a tail is read.
 SMALLEST_TAIL = 1e-100
 # Fewer null scores do not tell a tail; two batches of nine do.
@@ -125,13 +129,19 @@ def _is_as_far_up(statistic: float, batches: Sequence[NDArray[np.float64]]) -> N
     """Return for each null score whether it is as far above its batch as the feature's."""
     first, *later = batches
     own = (statistic - first.mean()) / np.sqrt(1.0 + 1.0 / len(first))
+    rounding = _rounding(statistic, batches)
     # In the first batch it comes to the same, without rounding.
     flags = [first >= statistic]
     for nulls in later:
         n_others = len(nulls) - 1
         distances = nulls - (nulls.sum() - nulls) / n_others
-        flags.append(distances / np.sqrt(1.0 + 1.0 / n_others) >= own)
+        flags.append(distances / np.sqrt(1.0 + 1.0 / n_others) >= own - rounding)
     return np.concatenate(flags)
+
+
+def _rounding(statistic: float, batches: Sequence[NDArray[np.float64]]) -> float:
+    """Return what differences of means of these scores may be off."""
+    return ROUNDING * max(abs(statistic), *(float(np.abs(nulls).max()) for nulls in batches))
 
 
 def _tail_p_value(statistic: float, batches: Sequence[NDArray[np.float64]]) -> float:
@@ -139,10 +149,11 @@ def _tail_p_value(statistic: float, batches: Sequence[NDArray[np.float64]]) -> f
     first = batches[0]
     deviations = np.concatenate([nulls - nulls.mean() for nulls in batches])
     freedom = len(deviations) - len(batches)
-    sum_of_squares = float(np.sum(deviations**2))
-    if freedom < MIN_TAIL_FREEDOM or sum_of_squares == 0.0:
+    if freedom < MIN_TAIL_FREEDOM:
         return 1.0
-    spread = np.sqrt(sum_of_squares / freedom)
+    spread = np.sqrt(np.sum(deviations**2) / freedom)
+    if spread <= _rounding(statistic, batches):
+        return 1.0
     distance = (statistic - first.mean()) / (spread * np.sqrt(1.0 + 1.0 / len(first)))
     # Null scores lean to the right where chance alone explains something, and few of them do not
     # tell how much: one standard error more is assumed.

@@ -15,6 +15,7 @@ from umfi.errors import InputError, listed
 from umfi.inference import (
     MAX_INTERVAL_SHARE,
     MIN_INTERVAL_REPEATS,
+    MIN_INTERVAL_SHARE,
     adjust_p_values,
     check_level,
     subsampling_interval,
@@ -72,9 +73,12 @@ class ImportanceResult:
 
     @property
     def importances(self) -> pd.Series:
-        """Mean importance of each feature, in the order of the columns; larger says more."""
-        means = self.scores.groupby("feature", sort=False)["importance"].mean()
-        return means.rename("importance")
+        """Mean importance of each feature, in the order of the columns; larger says more.
+
+        Of the repeats, or of the runs on all rows where there are intervals.
+        """
+        scores = self.scores if self.whole_scores is None else self.whole_scores
+        return scores.groupby("feature", sort=False)["importance"].mean().rename("importance")
 
     @property
     def table(self) -> pd.DataFrame:
@@ -88,13 +92,14 @@ class ImportanceResult:
         what removal left still tells about the feature).
         """
         grouped = self.scores.groupby("feature", sort=False)["importance"]
-        table = pd.DataFrame({"importance": grouped.mean(), "spread": grouped.std()})
+        table = pd.DataFrame({"importance": self.importances, "spread": grouped.std()})
         if self.whole_scores is not None:
             table = table.join(self.intervals().set_index("feature"))
         if self.tests is not None:
             tests = self.tests.set_index("feature")
             table["p_value"] = tests["p_value"]
-            table["q_value"] = adjust_p_values(tests["p_value"].to_numpy(), "fdr")
+            adjusted = adjust_p_values(tests["p_value"].to_numpy(), "fdr")
+            table["q_value"] = pd.Series(adjusted, index=tests.index)
             table["related"] = table["q_value"] <= self.settings.get("alpha", 0.05)
             table["tail"] = tests["tail"]
             if "leakage" in tests:
@@ -125,7 +130,10 @@ class ImportanceResult:
         """
         level = check_level("alpha", alpha)
         if self.tests is None:
-            raise InputError("There are no p-values: run the method with test='permutation'.")
+            raise InputError(
+                "There are no p-values: run umfi.ultra_marginal or umfi.ablation with "
+                "test='permutation'."
+            )
         adjusted = adjust_p_values(self.tests["p_value"].to_numpy(), control)
         return [str(name) for name in self.tests["feature"][adjusted <= level]]
 
@@ -148,8 +156,8 @@ class ImportanceResult:
         level = check_level("level", level)
         if self.whole_scores is None:
             raise InputError(
-                "There are no intervals: run the method with subsample=0.5 (at most "
-                f"{MAX_INTERVAL_SHARE}) and repeats={MIN_INTERVAL_REPEATS} or more."
+                f"There are no intervals: run the method with subsample=0.5 ({MIN_INTERVAL_SHARE} "
+                f"to {MAX_INTERVAL_SHARE}) and repeats={MIN_INTERVAL_REPEATS} or more."
             )
         share = self.settings["n_sampled_rows"] / self.settings["n_rows"]
         of_subsamples = self.scores.groupby("feature", sort=False)["importance"]
@@ -239,7 +247,7 @@ class ImportanceResult:
         if self.tests is None:
             return notes
         if self.tests["tail"].any():
-            notes.append("* read off a fitted tail: no permuted copy came near the feature.")
+            notes.append("* read off a fitted tail: no permuted copy reached the feature.")
         if "leaks" in self.tests and self.tests["leaks"].any():
             leaking = self.tests["feature"][self.tests["leaks"]].tolist()
             notes.append(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import umfi
@@ -84,13 +85,51 @@ def test_booleans_of_a_group_are_removed_cell_by_cell():
     assert means.to_numpy() == pytest.approx(0.5, abs=1e-9)
 
 
+@pytest.mark.parametrize("order", [["flag", "c"], ["c", "flag"]])
+def test_a_boolean_and_a_continuous_column_are_a_group(order):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"flag": rng.random(300) < 0.5, "c": rng.normal(size=300)})[order]
+    X["z"] = rng.normal(size=300)
+    y = np.where(X["flag"], X["z"], -X["z"])
+    for remover in ("linear", "transport"):
+        result = umfi.ultra_marginal(
+            X, y, remover=remover, groups={"g": order}, power=POWER, random_state=0
+        )
+        assert result.importances["g"] > 0.3
+
+
+def test_copies_of_a_grouped_column_come_out_equal(table):
+    X, y = table
+    copied = X.assign(first=X["a"], second=X["a"], constant=1.0)
+    result = umfi.ultra_marginal(
+        copied, y, groups={"g": ["a", "noise", "constant"]}, power=POWER, random_state=0
+    )
+    assert result.importances["first"] == result.importances["second"]
+
+
+def test_groups_are_named_by_any_listing_of_names_or_positions(table):
+    X, y = table
+    expected = umfi.ablation(X, y, groups={"g": ["a", "b"]}, power=POWER, random_state=0)
+    for X_like, members in [
+        (X, X.columns[[0, 2]]),
+        (X, {"a", "b"}),
+        (pl.from_pandas(X), ("a", "b")),
+        (X.set_axis(["x1", "x2", "x3", "x4"], axis=1).to_numpy(), [0, 2]),
+    ]:
+        found = umfi.ablation(X_like, y, groups={"g": members}, power=POWER, random_state=0)
+        assert found.importances["g"] == expected.importances["g"]
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
         (["a", "b"], "dictionary"),
         ({"g": []}, "list of column names"),
         ({"g": "ab"}, "list of column names"),
-        ({"g": ["a", "zz"]}, "zz"),
+        ({"g": ["a", "zz"]}, "groups\\['g'\\]: .*'zz'"),
+        ({1: ["a"], "1": ["b"]}, "Two groups are called '1'"),
+        ({"b": ["a"], "q": ["b"]}, "Group 'b'"),
+        (pd.Series({"g": ["a"]}), "dictionary"),
         ({"g": ["a"], "h": ["a", "b"]}, "two groups"),
         ({"noise": ["a", "b"]}, "'noise'"),
     ],
@@ -107,3 +146,21 @@ def test_the_paper_protocol_has_no_groups(table):
         umfi.remove_dependence(table[0], ["a", "b"], protocol="paper")
     with pytest.raises(InputError, match="names no feature"):
         umfi.remove_dependence(table[0], [])
+
+
+def test_groups_too_large_for_the_rows_are_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 12)), rng.normal(size=60)
+    with pytest.raises(InputError, match="10 columns, too many for 60 rows: 7 at most"):
+        umfi.ultra_marginal(X, y, groups={"g": range(10)})
+
+
+@pytest.mark.parametrize("feature", [3.5, None, ("a", "zz")])
+def test_features_that_are_not_there_are_refused(table, feature):
+    with pytest.raises(InputError, match="feature"):
+        umfi.remove_dependence(table[0], feature)
+
+
+def test_something_must_be_left_to_remove_from(table):
+    with pytest.raises(InputError, match="leave one at least"):
+        umfi.remove_dependence(table[0], list(table[0]))

@@ -1,5 +1,6 @@
 """Tests of features: what they find, what they leave alone, and what never goes wrong."""
 
+import json
 import warnings
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_levels_and_corrections_are_chosen_afterwards():
     assert result.related(alpha=0.999, control="none") == list(X)
     assert result.related(alpha=1e-300) == []
     table = result.table.set_index("feature")
-    assert table.index[table["related"]].isin(result.related(alpha=0.2)).all()
+    assert set(table.index[table["related"]]) == set(result.related(alpha=0.2))
 
 
 AWKWARD = {
@@ -93,7 +94,6 @@ AWKWARD = {
     ),
     "one column": lambda rng: (rng.normal(size=(40, 1)), rng.normal(size=40)),
     "rare class": lambda rng: (rng.normal(size=(40, 2)), np.array(["a"] * 38 + ["b"] * 2)),
-    "more columns than rows": lambda rng: (rng.normal(size=(20, 30)), rng.normal(size=20)),
     "a copy with another unit": lambda rng: (
         np.outer(np.arange(30.0), [1.0, 7.0]),
         rng.normal(size=30),
@@ -117,6 +117,58 @@ def test_awkward_tables_have_p_values_without_warnings(name, max_permutations, m
         )
     assert result.tests["p_value"].between(0.0, 1.0, inclusive="right").all()
     assert not result.tests.isna().any().any()
+
+
+def test_more_columns_than_rows_can_be_tested_but_not_by_ablation():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    result = run(X, y, power=umfi.ForestPower(n_trees=10), max_permutations=5)
+    assert result.tests["p_value"].between(0.0, 1.0, inclusive="right").all()
+    with pytest.raises(InputError, match="20 rows and 30 columns"):
+        run(X, y, umfi.ablation)
+
+
+@pytest.mark.parametrize("remover", REMOVERS)
+def test_p_values_of_unrelated_features_are_as_small_as_they_should_be(remover):
+    # x1 and x2 determine most of each other, so a copy that is treated otherwise would show.
+    p_values = []
+    for seed in range(60):
+        X, y = umfi.datasets.simulate("blood_relation", n=200, random_state=100 + seed)
+        power = umfi.ForestPower(n_trees=30)
+        result = run(X, y, remover=remover, power=power, max_permutations=19, random_state=seed)
+        p_values.extend(result.tests["p_value"][:2])
+    # x1 and x2 of a table are not independent: 60 tables count, not 120 p-values.
+    for level in (0.1, 0.3):
+        error = np.sqrt(level * (1 - level) / 60)
+        assert np.mean(np.array(p_values) <= level) < level + 2.5 * error
+    assert np.mean(p_values) == pytest.approx(0.5, abs=0.12)
+
+
+def test_the_test_looks_at_all_rows_and_repeats_at_theirs():
+    X, y = umfi.datasets.simulate("correlation", n=100, random_state=0)
+    power = umfi.ForestPower(n_trees=10)
+    settings = {"power": power, "max_permutations": 9, "subsample": 0.5}
+    first = run(X, y, repeats=20, **settings)
+    second = run(X, y, repeats=2, **settings)
+    pd.testing.assert_frame_equal(first.tests, second.tests)
+    shared = first.scores[first.scores["repeat"] < 2]
+    pd.testing.assert_frame_equal(shared, second.scores)
+
+
+def test_tests_by_name_grow_more_trees_than_a_forest_is_told():
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    settings = {"max_permutations": 3, "test": "full-permutation"}
+    named = run(X, y, power="forest", **settings)
+    told = run(X, y, power=umfi.ForestPower(n_trees=300), **settings)
+    fewer = run(X, y, power=umfi.ForestPower(), **settings)
+    pd.testing.assert_frame_equal(named.tests, told.tests)
+    pd.testing.assert_frame_equal(named.scores, fewer.scores)
+
+
+def test_too_few_permutations_are_noted():
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    note = run(X, y, max_permutations=9).settings["notes"][-1]
+    assert note.startswith("With max_permutations=9 no p-value is below 0.1: pass 19 at least")
 
 
 def test_a_classifier_is_tested_by_its_probabilities():
@@ -148,8 +200,60 @@ def test_what_others_replace_does_not_pass_the_test_of_ablation():
     assert "x2" in result.related()
     # y is made of x1, which x3 only repeats with noise.
     assert not {"x3", "x4"} & set(result.related(alpha=0.01))
-    copied = run(X.assign(copy=X["x2"]), y, umfi.ablation).tests.set_index("feature")["p_value"]
-    assert copied["x2"] == copied["copy"] == 1.0
+    for test in ("permutation", "full-permutation"):
+        copied = run(X.assign(copy=X["x2"]), y, umfi.ablation, test=test, max_permutations=19)
+        p_values = copied.tests.set_index("feature")["p_value"]
+        assert p_values["x2"] == p_values["copy"] == 1.0
+
+
+def test_what_ablation_cannot_keep_linear_is_flagged():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=300)
+    X = pd.DataFrame({"z": z, "x": z**2 + 0.3 * rng.normal(size=300)})
+    tests = run(X, z + rng.normal(size=300), umfi.ablation).tests.set_index("feature")
+    assert tests.loc["x", "leaks"]
+
+
+def test_ablation_of_huge_numbers_is_that_of_small_ones():
+    X, y = umfi.datasets.simulate("correlation", n=100, random_state=0)
+    small = run(X, y, umfi.ablation, max_permutations=19)
+    huge = run(X * 2.0**660, y, umfi.ablation, max_permutations=19)
+    pd.testing.assert_frame_equal(small.tests, huge.tests)
+
+
+def test_booleans_that_leak_are_flagged_however_rare():
+    rng = np.random.default_rng(0)
+    flag = rng.random(600) < 0.1
+    z = rng.normal(size=600) * np.where(flag, 6.0, 1.0)
+    X = pd.DataFrame({"flag": flag, "z": z})
+    tests = run(X, rng.normal(size=600), remover="linear").tests.set_index("feature")
+    assert tests.loc["flag", "leaks"]
+    assert tests.loc["flag", "leakage"] > 0.2
+
+
+def test_the_importance_lies_in_its_interval():
+    X, y = umfi.datasets.simulate("nonlinear_interactions", n=300, random_state=0)
+    power = umfi.ForestPower(n_trees=20)
+    result = umfi.ultra_marginal(X, y, power=power, repeats=20, subsample=0.2, random_state=0)
+    table = result.table
+    assert ((table["low"] < table["importance"]) & (table["importance"] < table["high"])).all()
+    whole = result.whole_scores.groupby("feature")["importance"].mean()
+    assert result.importances.to_dict() == whole.to_dict()
+
+
+def test_results_of_the_first_format_are_still_read(tmp_path):
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    result = umfi.bivariate(X, y, power=POWER, random_state=0)
+    path = result.save(tmp_path / "result.json")
+    document = json.loads(path.read_text())
+    document["version"] = 1
+    del document["settings"]["n_sampled_rows"], document["settings"]["groups"]
+    path.write_text(json.dumps(document))
+    old = umfi.load_result(path)
+    pd.testing.assert_frame_equal(old.table, result.table)
+    assert repr(old) == repr(result)
+    with pytest.raises(InputError, match="There are no intervals"):
+        old.intervals()
 
 
 def test_results_with_tests_and_intervals_survive_saving(tmp_path):
@@ -175,6 +279,7 @@ def test_intervals_come_with_subsamples_alone():
         {"repeats": 20},
         {"repeats": 5, "subsample": 0.5},
         {"repeats": 20, "subsample": 0.9},
+        {"repeats": 20, "subsample": 0.17},
     ):
         plain = umfi.bivariate(X, y, power=power, random_state=0, **settings)
         assert "low" not in plain.table
@@ -186,6 +291,7 @@ def test_intervals_come_with_subsamples_alone():
     ("arguments", "message"),
     [
         ({"test": "bootstrap"}, "'permutation'"),
+        ({"test": ["permutation"]}, "'permutation'"),
         ({"max_permutations": 0}, "max_permutations=0"),
         ({"alpha": 5}, "alpha=5"),
         ({"protocol": "paper"}, "protocol='matched'"),

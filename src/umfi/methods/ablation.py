@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import check_protocol
+from umfi.errors import InputError
 from umfi.methods.features import Feature, Groups
 from umfi.methods.problem import Problem, with_common_parameters
 from umfi.methods.protocols import check_groups, compare_in_context
@@ -20,6 +21,8 @@ from umfi.result import ImportanceResult
 
 __all__ = ["ablation"]
 
+# Fewer leave too little of a feature that the others do not tell by chance.
+ROWS_PER_COLUMN = 4
 # A rest this small beside the column is rounding.
 NEGLIGIBLE_SHARE = 1e-8
 
@@ -63,7 +66,8 @@ def ablation(
     -----
     The test asks whether the feature adds anything once the others are known, so its copies must
     stand to the others as the feature does: what they tell linearly about the feature is kept,
-    and only the rest is permuted. A feature that others tell in full gets the p-value 1.
+    and only the rest is permuted. A feature that others tell in full gets the p-value 1; what they
+    tell beyond the linear part is measured as leakage. The test needs four rows for each column.
 
     Examples
     --------
@@ -95,6 +99,15 @@ def ablation(
         progress=progress,
     )
 
+    if checked_test is not None and problem.columns.n_rows < ROWS_PER_COLUMN * len(
+        problem.columns.names
+    ):
+        raise InputError(
+            f"The test of ablation needs {ROWS_PER_COLUMN} rows for each column, and X has "
+            f"{problem.columns.n_rows} rows and {problem.columns.n_columns} columns: leave columns "
+            "out, or test with umfi.ultra_marginal."
+        )
+
     def contest(
         feature: Feature, _: int, permutations: Sequence[NDArray[np.intp]]
     ) -> tuple[Columns, list[Columns]]:
@@ -123,8 +136,8 @@ def _conditional_copies(
     uncorrelated with the others again and stretched to its old size, as the feature's own is and
     has; then the copy's values give way to the feature's own in the same order.
     """
-    basis = _leading_components(others)
-    centred = feature.values - feature.values.mean(axis=0)
+    basis = _find_basis(others)
+    centred = np.stack([centre(column) for column in feature.values.T], axis=1)
     told = basis @ (basis.T @ centred)
     rest = centred - told
     sizes = np.linalg.norm(rest, axis=0)
@@ -144,11 +157,10 @@ def _conditional_copies(
     return copies
 
 
-def _leading_components(columns: Columns) -> NDArray[np.float64]:
-    """Return orthonormal directions of the columns, shape (n_rows, at most a quarter of that)."""
+def _find_basis(columns: Columns) -> NDArray[np.float64]:
+    """Return orthonormal directions that span the columns, shape (n_rows, n_directions)."""
     if columns.n_columns == 0:
         return np.zeros((columns.n_rows, 0))
     centred = np.stack([centre(column) for column in columns.values.T], axis=1)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    n_kept = min(int(np.sum(sizes > NEGLIGIBLE_SHARE * sizes[0])), max(1, columns.n_rows // 4))
-    return left[:, :n_kept]
+    return left[:, sizes > NEGLIGIBLE_SHARE * sizes[0]]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from umfi.columns import Columns
-from umfi.errors import InputError, listed
+from umfi.errors import InputError
 
 __all__ = ["Feature", "find_representatives", "read_features"]
 
-Groups = Mapping[str, Sequence[str | int]]
+Groups = Mapping[str, Iterable[str | int]]
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,24 @@ def read_features(columns: Columns, groups: Groups | None) -> tuple[Feature, ...
             f"groups={groups!r} is not valid: pass a dictionary such as "
             "{'texture': ['sand', 'silt', 'clay']}."
         )
-    members = {
-        str(name): _find_members(columns, str(name), of) for name, of in dict(groups or {}).items()
-    }
+    members: dict[str, tuple[int, ...]] = {}
     taken: dict[int, str] = {}
-    for name, positions in members.items():
-        for position in positions:
+    for key, own in (groups or {}).items():
+        name = str(key)
+        if name in members:
+            raise InputError(f"Two groups are called {name!r}: choose another name for one.")
+        members[name] = _find_members(columns, name, own)
+        for position in members[name]:
             if position in taken:
                 raise InputError(
                     f"Column {columns.names[position]!r} is in two groups, {taken[position]!r} and "
                     f"{name!r}: leave it out of one."
                 )
             taken[position] = name
-    clashes = [
-        name for name in members if name in columns.names and columns.index(name) not in taken
-    ]
-    if clashes:
-        raise InputError(
-            f"Group {listed(clashes)} has the name of a column outside of groups: choose another."
-        )
+        if name in columns.names and columns.index(name) not in members[name]:
+            raise InputError(
+                f"Group {name!r} has the name of a column outside of it: choose another name."
+            )
     is_constant = columns.is_constant()
     features = []
     for position, name in enumerate(columns.names):
@@ -77,10 +76,15 @@ def read_features(columns: Columns, groups: Groups | None) -> tuple[Feature, ...
     return tuple(features)
 
 
-def _find_members(columns: Columns, name: str, members: Sequence[str | int]) -> tuple[int, ...]:
-    if isinstance(members, str) or not isinstance(members, Sequence) or len(members) == 0:
+def _find_members(columns: Columns, name: str, members: Iterable[str | int]) -> tuple[int, ...]:
+    is_listed = isinstance(members, Iterable) and not isinstance(members, str | Mapping)
+    chosen = list(members) if is_listed else []
+    if not chosen:
         raise InputError(f"groups[{name!r}]={members!r} is not valid: pass a list of column names.")
-    return tuple(sorted({columns.index(member) for member in members}))
+    try:
+        return tuple(sorted({columns.index(member) for member in chosen}))
+    except InputError as error:
+        raise InputError(f"groups[{name!r}]: {error}") from None
 
 
 def find_representatives(columns: Columns, features: Sequence[Feature]) -> list[int]:
@@ -90,14 +94,12 @@ def find_representatives(columns: Columns, features: Sequence[Feature]) -> list[
     for themselves.
     """
     originals = columns.first_copies()
-    alone = {
-        feature.positions[0]: index
-        for index, feature in enumerate(features)
-        if len(feature.positions) == 1
-    }
-    return [
-        alone.get(int(originals[feature.positions[0]]), index)
-        if len(feature.positions) == 1
-        else index
-        for index, feature in enumerate(features)
-    ]
+    first_alone: dict[int, int] = {}
+    representatives = []
+    for index, feature in enumerate(features):
+        if len(feature.positions) == 1:
+            original = int(originals[feature.positions[0]])
+            representatives.append(first_alone.setdefault(original, index))
+        else:
+            representatives.append(index)
+    return representatives

@@ -16,7 +16,7 @@ from umfi.columns import MIN_ROWS, Columns
 from umfi.contracts import PredictivePower, measure_of
 from umfi.errors import MAX_LISTED_NAMES, InputError, listed
 from umfi.frames import read_columns
-from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS
+from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS, MIN_INTERVAL_SHARE
 from umfi.methods.features import Feature, Groups, read_features
 from umfi.power import find_power, score_columns
 from umfi.result import SCORE_COLUMNS, ImportanceResult
@@ -43,8 +43,8 @@ COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
         How often everything is run, each time with fresh seeds and a fresh subsample.
     subsample : int or float, optional
         Rows drawn without replacement for each repeat: a number, or a share between 0 and 1. With
-        20 repeats or more the result has intervals; all rows are run as well for these, once for
-        five repeats.
+        20 repeats or more of a fifth to four fifths of the rows the result has intervals; all
+        rows are run as well for these, once for five repeats.
     random_state : None, int, Generator or SeedSequence
         The same seed gives the same numbers whatever the number of workers.
     n_jobs : int, optional
@@ -218,7 +218,8 @@ class Problem:
     def runs(self) -> range:
         """Numbers of the repeats, then of those on all rows that intervals are made with."""
         share = (self.n_sampled_rows or self.columns.n_rows) / self.columns.n_rows
-        if share > MAX_INTERVAL_SHARE or self.repeats < MIN_INTERVAL_REPEATS:
+        is_fitting = MIN_INTERVAL_SHARE <= share <= MAX_INTERVAL_SHARE
+        if not is_fitting or self.repeats < MIN_INTERVAL_REPEATS:
             return range(self.repeats)
         return range(self.repeats + ceil(self.repeats / REPEATS_PER_WHOLE))
 
@@ -270,6 +271,8 @@ class Problem:
             From the columns and response of a repeat, a feature and the repeat to scores.
         representatives : sequence of int
             For each feature the index of the feature whose scores it gets.
+        tests : DataFrame, optional
+            Outcomes of tests, for the result.
         """
 
         def work_on(name: TaskName) -> ScorePair:

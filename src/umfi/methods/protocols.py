@@ -84,5 +84,5 @@ def compare_in_context(
 
 def check_groups(groups: Groups | None, protocol: ProtocolName) -> None:
     """Raise if groups are asked for where the paper has none."""
-    if groups and protocol == "paper":
+    if protocol == "paper" and groups is not None:
         raise InputError("The paper protocol has no groups: pass protocol='matched'.")

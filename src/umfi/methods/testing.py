@@ -7,9 +7,10 @@ feature's own is all that a p-value needs. The test looks at all rows, whatever 
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from umfi.methods.problem import Problem
 from umfi.power import POWERS, ForestPower, Leakage, find_statistic, measure_leakages
 from umfi.tasks import TaskName
 
-__all__ = ["Test", "check_test", "run_test"]
+__all__ = ["Plan", "check_test", "run_test"]
 
 # By name: whether a feature that is decided gets no more copies.
 TESTS = {"permutation": True, "full-permutation": False}
@@ -45,7 +46,7 @@ SETTLED_MARGIN = 10.0
 
 
 @dataclass(frozen=True)
-class Test:
+class Plan:
     """How features are tested.
 
     Attributes
@@ -66,7 +67,7 @@ class Test:
 Contest = Callable[[Feature, int, Sequence[NDArray[np.intp]]], tuple[Columns, Sequence[Columns]]]
 
 
-def check_test(test: str | None, max_permutations: int, alpha: float, protocol: str) -> Test | None:
+def check_test(test: str | None, max_permutations: int, alpha: float, protocol: str) -> Plan | None:
     """Return how to test, or None; raise before anything long starts."""
     is_whole = isinstance(max_permutations, int | np.integer)
     if not is_whole or isinstance(max_permutations, bool) or max_permutations < 1:
@@ -76,68 +77,80 @@ def check_test(test: str | None, max_permutations: int, alpha: float, protocol: 
     level = check_level("alpha", alpha)
     if test is None:
         return None
-    if test not in TESTS:
+    if not isinstance(test, str) or test not in TESTS:
         raise unknown_name("test", test, TESTS)
     if protocol != "matched":
         raise InputError(
             f"test={test!r} compares with permuted copies, which protocol={protocol!r} does not "
             "have: pass protocol='matched'."
         )
-    return Test(int(max_permutations), level, TESTS[test])
+    return Plan(int(max_permutations), level, TESTS[test])
+
+
+def _note_on(plan: Plan) -> str | None:
+    """Return what a reader should know of a test with few permutations."""
+    smallest = 1.0 / (1 + plan.max_permutations)
+    if smallest <= plan.alpha:
+        return None
+    n_needed = math.ceil(1.0 / plan.alpha) - 1
+    return (
+        f"With max_permutations={plan.max_permutations} no p-value is below {smallest:.2g}: pass "
+        f"{n_needed} at least for alpha={plan.alpha:g}."
+    )
 
 
 def run_test(
     problem: Problem,
-    test: Test,
+    plan: Plan,
     contest: Contest,
     representatives: Sequence[int],
-    *,
-    has_removal: bool = False,
 ) -> pd.DataFrame:
     """Return a row for each feature: ``feature, p_value, tail, n_permutations, leakage, leaks``.
 
     Parameters
     ----------
     problem : Problem
-    test : Test
+    plan : Plan
     contest : callable
         Makes what is compared.
     representatives : sequence of int
         For each feature the one whose p-value it gets.
-    has_removal : bool
-        Whether the contexts should tell nothing about their features; then leakage is measured.
     """
+    note = _note_on(plan)
+    if note is not None:
+        problem.settings["notes"].append(note)
     tested = [
         index for index in sorted(set(representatives)) if not problem.features[index].is_constant
     ]
-    found = _run_batches(problem, test, contest, tested)
-    leakages = _find_leakages(problem, contest, tested) if has_removal else {}
+    found = _run_batches(problem, plan, contest, tested)
+    leakages = _find_leakages(problem, contest, tested)
     limit = _leakage_limit([one for of_feature in leakages.values() for one in of_feature])
     rows = []
     for feature, index in zip(problem.features, representatives, strict=True):
         outcome = found.get(index, PermutationTest(1.0, 0, False))
-        row: dict[str, Any] = {
-            "feature": feature.name,
-            "p_value": outcome.p_value,
-            "tail": outcome.is_tail,
-            "n_permutations": outcome.n_permutations,
-        }
-        if has_removal:
-            row["leakage"] = _worst_leakage(leakages.get(index, []), limit)
-            row["leaks"] = row["leakage"] > limit
-        rows.append(row)
+        leakage = _worst_leakage(leakages.get(index, []), limit)
+        rows.append(
+            {
+                "feature": feature.name,
+                "p_value": outcome.p_value,
+                "tail": outcome.is_tail,
+                "n_permutations": outcome.n_permutations,
+                "leakage": leakage,
+                "leaks": leakage > limit,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def _run_batches(
-    problem: Problem, test: Test, contest: Contest, tested: Sequence[int]
+    problem: Problem, plan: Plan, contest: Contest, tested: Sequence[int]
 ) -> dict[int, PermutationTest]:
     """Return the outcome for each feature; a round gives a batch to each that is not decided."""
     power = problem.power
     if isinstance(power, ForestPower) and problem.settings["power"] in POWERS:
         power = replace(power, n_trees=N_TEST_TREES)
     n_rows = problem.columns.n_rows
-    strictest = test.alpha / max(1, len(problem.features))
+    strictest = plan.alpha / max(1, len(problem.features))
     level = min(SETTLED_P_VALUE, strictest / SETTLED_MARGIN)
 
     def work(name: TaskName) -> NDArray[np.float64]:
@@ -157,24 +170,29 @@ def _run_batches(
 
     own: dict[int, float] = {}
     nulls: dict[int, list[NDArray[np.float64]]] = {index: [] for index in tested}
+    sizes = {
+        index: _batch_sizes(plan.max_permutations, n_rows, problem.features[index])
+        for index in tested
+    }
     undecided = list(tested)
-    for number, n_copies in enumerate(_batch_sizes(test.max_permutations, n_rows)):
+    for number in itertools.count():
+        undecided = [index for index in undecided if number < len(sizes[index])]
+        if not undecided:
+            break
         answers = problem.run(
             work,
-            [(index, number, n_copies) for index in undecided],
+            [(index, number, sizes[index][number]) for index in undecided],
             title=f"test, round {number + 1}",
         )
         for (index, *_), scores in answers.items():
             own.setdefault(int(index), float(scores[0]))
             nulls[int(index)].append(scores[1:] if number == 0 else scores)
-        if test.is_sequential:
+        if plan.is_sequential:
             undecided = [
                 index for index in undecided if not is_settled(own[index], nulls[index], level)
             ]
-        if not undecided:
-            break
     return {
-        index: permutation_test(own[index], nulls[index], is_sequential=test.is_sequential)
+        index: permutation_test(own[index], nulls[index], is_sequential=plan.is_sequential)
         for index in tested
     }
 
@@ -187,7 +205,8 @@ def _find_leakages(
     def work(name: TaskName) -> list[Leakage]:
         feature = problem.features[int(name[0])]
         rng = problem.streams.generator(feature.name, "leakage", "permutations")
-        permutations = [rng.permutation(problem.columns.n_rows) for _ in range(MAX_COPIES)]
+        n_rows = problem.columns.n_rows
+        permutations = [rng.permutation(n_rows) for _ in range(_most_copies(n_rows, feature))]
         context, (own, *copies) = contest(feature, LEAKAGE_BATCH, permutations)
         seed = problem.streams.seed(feature.name, "leakage", "power")
         # Those removed right after the feature: where removal goes column by column, later ones
@@ -214,10 +233,14 @@ def _worst_leakage(leakages: Sequence[Leakage], limit: float) -> float:
     return max([*values, *others], default=0.0)
 
 
-def _batch_sizes(n_permutations: int, n_rows: int) -> list[int]:
+def _batch_sizes(n_permutations: int, n_rows: int, feature: Feature) -> list[int]:
     """Return the numbers of copies, batch after batch, as equal as can be."""
-    most = int(np.clip(n_rows // ROWS_PER_COPY - 1, MIN_COPIES, MAX_COPIES))
-    n_batches = max(1, n_permutations // most)
+    n_batches = max(1, n_permutations // _most_copies(n_rows, feature))
     if n_permutations > n_batches * MAX_COPIES:
         n_batches += 1
     return [len(part) for part in np.array_split(np.arange(n_permutations), n_batches)]
+
+
+def _most_copies(n_rows: int, feature: Feature) -> int:
+    n_fitting = n_rows // (ROWS_PER_COPY * len(feature.positions)) - 1
+    return int(np.clip(n_fitting, MIN_COPIES, MAX_COPIES))

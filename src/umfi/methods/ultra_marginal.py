@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import DependenceRemover, check_protocol
+from umfi.errors import InputError
 from umfi.methods.features import Feature, Groups, find_representatives
 from umfi.methods.problem import Problem, with_common_parameters
 from umfi.methods.protocols import check_groups, compare_in_context
@@ -18,6 +19,9 @@ from umfi.removal import find_remover
 from umfi.result import ImportanceResult
 
 __all__ = ["ultra_marginal"]
+
+# A group and the three copies that a test needs at least must leave more than half of S.
+ROWS_PER_MEMBER = 8
 
 
 @with_common_parameters
@@ -101,6 +105,7 @@ def ultra_marginal(
         executor=executor,
         progress=progress,
     )
+    _refuse_large_groups(problem)
     is_used = np.ones(problem.columns.n_columns, dtype=bool)
     if checked_protocol == "matched":
         is_original = problem.columns.first_copies() == np.arange(problem.columns.n_columns)
@@ -136,5 +141,16 @@ def ultra_marginal(
     tests = None
     if checked_test is not None:
         representatives = find_representatives(problem.columns, problem.features)
-        tests = run_test(problem, checked_test, contest, representatives, has_removal=True)
+        tests = run_test(problem, checked_test, contest, representatives)
     return compare_in_context(problem, unrelated_context, checked_protocol, tests)
+
+
+def _refuse_large_groups(problem: Problem) -> None:
+    """Raise where removing a group and its copies would leave nothing of the other columns."""
+    n_most = problem.columns.n_rows // ROWS_PER_MEMBER
+    for feature in problem.features:
+        if 1 < len(feature.positions) > n_most:
+            raise InputError(
+                f"Group {feature.name!r} has {len(feature.positions)} columns, too many for "
+                f"{problem.columns.n_rows} rows: {n_most} at most can be protected jointly."
+            )

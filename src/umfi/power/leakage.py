@@ -9,6 +9,7 @@ import numpy as np
 
 from umfi.columns import Columns, Kind
 from umfi.power.forest import ForestPower
+from umfi.power.measures import chance_of_shares
 from umfi.target import Target
 
 __all__ = ["Leakage", "measure_leakages"]
@@ -49,7 +50,8 @@ def measure_leakages(
     """Return how much better the context tells the feature than permuted copies of it.
 
     Measured by out-of-bag R² of the feature, and of its distance from its median, which its
-    square tells for example; for booleans by accuracy. The copies, which removal treated like the
+    square tells for example; for booleans by the share of the quadratic score's room above chance
+    that is filled, which is R² of an indicator. The copies, which removal treated like the
     feature, are the measure of nothing: a column that was fitted to be independent of another in
     these very rows tells less than nothing about it out of bag (R² of -0.5 has been seen), which
     would hide what leaks.
@@ -80,10 +82,13 @@ def measure_leakages(
     """
     if context.n_columns == 0:
         return []
-    power = ForestPower(n_trees=N_TREES, min_node_rows=MIN_NODE_ROWS)
+    power = ForestPower(n_trees=N_TREES, min_node_rows=MIN_NODE_ROWS, measured="shares")
 
     def tell(target: Target) -> float:
-        return power.score(context, target, seed)
+        score, chance = power.score(context, target, seed), 0.0
+        if target.task == "classification":
+            chance = chance_of_shares(target)
+        return (score - chance) / (1.0 - chance)
 
     return [
         Leakage(tell(own), tuple(tell(copy) for copy in of_copies), kind > 0)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from umfi.contracts import DependenceRemover, check_protocol
 from umfi.errors import InputError, unknown_name
@@ -81,10 +82,14 @@ def remove_dependence(
     chosen = find_remover(remover)
     columns = read_columns(X, kinds=kinds)
     rng = Streams.from_random_state(random_state).generator("remove_dependence")
-    names = [feature] if isinstance(feature, str | int | np.integer) else list(feature)
+    is_name = str(feature) in columns.names
+    is_group = isinstance(feature, list | tuple | pd.Index | np.ndarray) and not is_name
+    names = list(cast("Sequence[str | int]", feature)) if is_group else [feature]
     if not names:
         raise InputError("feature=[] names no feature: pass a name, or a list of names.")
-    members = sorted({columns.index(name) for name in names})
+    members = sorted({columns.index(cast("str | int", name)) for name in names})
+    if len(members) == columns.n_columns:
+        raise InputError("All features are protected: leave one at least to remove them from.")
     if len(members) > 1 and checked_protocol == "paper":
         raise InputError("The paper protocol protects one feature: pass protocol='matched'.")
     unrelated = chosen.remove(

@@ -120,12 +120,15 @@ class TransportRemover:
 
     def _cut(self, block: Columns) -> list[_Cut]:
         """Return the bins along each column of a group."""
-        directions, positions = find_directions(block.values.T)
+        # Booleans first: their residuals on each other still take few values, one for each cell.
+        is_boolean = np.array([kind is Kind.BOOLEAN for kind in block.kinds])
+        order = np.argsort(~is_boolean, kind="stable")
+        directions, positions = find_directions(block.values.T[order])
         return [
             _Cut(
                 direction,
                 _value_bins(direction)
-                if block.kinds[position] is Kind.BOOLEAN
+                if is_boolean[order][position]
                 else _equal_count_bins(direction, self.rows_per_bin),
             )
             for direction, position in zip(directions, positions, strict=True)
