@@ -147,10 +147,11 @@ def ultra_marginal(
 
 def _refuse_large_groups(problem: Problem) -> None:
     """Raise where removing a group and its copies would leave nothing of the other columns."""
-    n_most = problem.columns.n_rows // ROWS_PER_MEMBER
+    n_rows = problem.n_sampled_rows or problem.columns.n_rows
+    n_most = n_rows // ROWS_PER_MEMBER
     for feature in problem.features:
         if 1 < len(feature.positions) > n_most:
             raise InputError(
                 f"Group {feature.name!r} has {len(feature.positions)} columns, too many for "
-                f"{problem.columns.n_rows} rows: {n_most} at most can be protected jointly."
+                f"{n_rows} rows: {n_most} at most can be protected jointly."
             )
