@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import time
 
-import numpy as np
 import pandas as pd
 
 import umfi
@@ -104,7 +103,6 @@ def main() -> None:
     parser.add_argument("part", choices=list(PARTS))
     parser.add_argument("numbers", type=int, nargs="*", help="how many tables or runs, and trees")
     chosen = parser.parse_args()
-    np.seterr(all="raise")
     PARTS[chosen.part](*chosen.numbers)
 
 

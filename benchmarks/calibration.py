@@ -115,7 +115,7 @@ def main() -> None:
             if chosen.only in name:
                 n_run = max(1, round(n_tables * chosen.tables))
                 frames.extend(p_values(name, n_rows, n_run, remover))
-                print(shares(pd.concat(frames)).tail(2).head(1).to_string(index=False), flush=True)
+                print(f"{remover}, {name}, {n_rows} rows: done", flush=True)
     found = pd.concat(frames, ignore_index=True)
     print(shares(found).to_string(index=False))
     print("Not counted, because removal leaks:")

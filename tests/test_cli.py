@@ -12,6 +12,7 @@ def test_demo_ranks_a_real_table_and_writes_files(tmp_path, monkeypatch):
     outcome = CliRunner().invoke(app, ["demo", "--out", str(folder)])
     assert outcome.exit_code == 0
     assert "ultra_marginal importance for diagnosis: 569 rows, 30 features" in outcome.output
+    assert "Note: With max_permutations=3 no p-value is below 0.25" in outcome.output
     table = pd.read_csv(folder / "importance.csv")
     assert len(table) == 30
     assert table["p_value"].between(0.0, 1.0, inclusive="right").all()

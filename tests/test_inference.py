@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from umfi.errors import InputError
+from umfi.errors import InputError, check_level
 from umfi.inference import (
     adjust_p_values,
-    check_level,
     is_settled,
     permutation_test,
     subsampling_interval,

@@ -96,9 +96,11 @@ def _print_result(result: ImportanceResult) -> None:
             f"{row.importance:.4f}",
             f"{row.spread:.4f}",
             f"{row.p_value:.2g}{'*' if row.tail else ''}",
-            ("yes" if row.related else "no") + (" (removal leaks)" if row.leaks else ""),
+            ("yes" if row.related else "no") + (" (leaks)" if row.leaks else ""),
         )
     Console().print(shown)
+    for note in result.notes:
+        typer.echo(f"Note: {note}")
 
 
 def _write_result(result: ImportanceResult, folder: Path) -> list[Path]:

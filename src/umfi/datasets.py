@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from umfi.errors import InputError, unknown_name
+from umfi.errors import InputError, is_whole_number, unknown_name
 from umfi.tasks import Streams
 
 __all__ = ["ASSOCIATED_GENES", "SIMULATIONS", "load_brca", "load_camels", "simulate"]
@@ -180,7 +180,7 @@ def simulate(name: str, n: int = 1000, random_state: Any = None) -> tuple[pd.Dat
     """
     if name not in SIMULATIONS:
         raise unknown_name("simulation", name, SIMULATIONS)
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+    if not is_whole_number(n) or n < 1:
         raise InputError(f"n={n!r} is not a number of rows: pass a whole number from 1 up.")
     rng = Streams.from_random_state(random_state).generator("simulate", name)
     table = pd.DataFrame(SIMULATIONS[name](rng, int(n)))

@@ -1,11 +1,23 @@
-"""What users are told when a call cannot be carried out: one sentence with the way out."""
+"""What users are told when a call cannot be carried out: one sentence with the way out.
+
+The checks that several places make of their numbers are here too.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
 
-__all__ = ["InputError", "listed", "unknown_name"]
+__all__ = [
+    "InputError",
+    "check_count",
+    "check_level",
+    "is_whole_number",
+    "listed",
+    "unknown_name",
+]
 
 # A message that lists more names than this is not read.
 MAX_LISTED_NAMES = 8
@@ -48,3 +60,35 @@ def unknown_name(what: str, name: object, valid: Iterable[str]) -> InputError:
         ]
     hint = f": did you mean {nearest[0]!r}?" if nearest else "."
     return InputError(f"Unknown {what} {str(name)!r}{hint} Valid: {listed(valid)}.")
+
+
+def is_whole_number(value: object) -> bool:
+    """Return whether a value is an integer of Python or NumPy; True and False are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return a whole number from 1 up, or raise.
+
+    Examples
+    --------
+    >>> check_count("repeats", 3)
+    3
+    """
+    if not is_whole_number(value) or value < 1:
+        raise InputError(f"{name}={value!r} is not valid: pass a whole number from 1 up.")
+    return int(value)
+
+
+def check_level(name: str, value: Any) -> float:
+    """Return a number between 0 and 1, or raise.
+
+    Examples
+    --------
+    >>> check_level("alpha", 0.05)
+    0.05
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0.0 < float(value) < 1.0:
+        raise InputError(f"{name}={value!r} is not valid: pass a number between 0 and 1.")
+    return float(value)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from umfi.errors import InputError, unknown_name
+from umfi.errors import unknown_name
 
 __all__ = [
     "CONTROLS",
@@ -21,7 +21,6 @@ __all__ = [
     "MIN_INTERVAL_SHARE",
     "PermutationTest",
     "adjust_p_values",
-    "check_level",
     "is_settled",
     "permutation_test",
     "subsampling_interval",
@@ -191,14 +190,6 @@ def adjust_p_values(p_values: NDArray[np.float64], control: str = "fdr") -> NDAr
         adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * n_left), 1.0)
         return adjusted
     return p_values.copy()
-
-
-def check_level(name: str, level: float) -> float:
-    """Return a level between 0 and 1, or raise."""
-    is_number = isinstance(level, int | float | np.number) and not isinstance(level, bool)
-    if not is_number or not 0.0 < level < 1.0:
-        raise InputError(f"{name}={level!r} is not valid: pass a number between 0 and 1.")
-    return float(level)
 
 
 def subsampling_interval(

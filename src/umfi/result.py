@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from umfi.errors import InputError, listed
+from umfi.errors import InputError, check_level, listed
 from umfi.inference import (
     MAX_INTERVAL_SHARE,
     MIN_INTERVAL_REPEATS,
     MIN_INTERVAL_SHARE,
     adjust_p_values,
-    check_level,
     subsampling_interval,
 )
 
@@ -53,7 +52,7 @@ class ImportanceResult:
         ``settings["notes"]`` lists what a reader should know.
     tests : DataFrame, optional
         A row for each feature where a test was asked for: ``feature, p_value, tail,
-        n_permutations`` and, for ultra-marginal importance, ``leakage, leaks``; see :attr:`table`.
+        n_permutations, leakage, leaks``; see :attr:`table`.
     whole_scores : DataFrame, optional
         Like ``scores``, of all rows, where the repeats are subsamples: what intervals need.
 
@@ -89,7 +88,7 @@ class ImportanceResult:
         :meth:`intervals`, where repeats are subsamples; and after a test ``p_value``, ``q_value``
         (adjusted for the false discovery rate), ``related`` (at the test's level), ``tail`` (the
         p-value is read off a fitted tail), ``leakage`` and ``leaks`` (do not trust the p-value:
-        what removal left still tells about the feature).
+        the other features tell more about the feature than about its permuted copies).
         """
         grouped = self.scores.groupby("feature", sort=False)["importance"]
         table = pd.DataFrame({"importance": self.importances, "spread": grouped.std()})
@@ -102,9 +101,8 @@ class ImportanceResult:
             table["q_value"] = pd.Series(adjusted, index=tests.index)
             table["related"] = table["q_value"] <= self.settings.get("alpha", 0.05)
             table["tail"] = tests["tail"]
-            if "leakage" in tests:
-                table["leakage"] = tests["leakage"]
-                table["leaks"] = tests["leaks"]
+            table["leakage"] = tests["leakage"]
+            table["leaks"] = tests["leaks"]
         table = table.sort_values("importance", ascending=False, kind="stable")
         return table.rename_axis("feature").reset_index()
 
@@ -239,20 +237,23 @@ class ImportanceResult:
             table["p_value"] = table["p_value"].map("{:.2g}".format) + stars
             table["q_value"] = table["q_value"].map("{:.2g}".format)
             table["related"] = table["related"].map({True: "yes", False: "no"})
-            table = table.drop(columns=["tail", "leaks"], errors="ignore")
+            table = table.drop(columns=["tail", "leaks"])
         return table.head(MAX_PRINTED_ROWS), more
 
-    def _all_notes(self) -> list[str]:
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know: of the settings, and of the tests."""
         notes = list(self.settings.get("notes", ()))
         if self.tests is None:
             return notes
         if self.tests["tail"].any():
             notes.append("* read off a fitted tail: no permuted copy reached the feature.")
-        if "leaks" in self.tests and self.tests["leaks"].any():
-            leaking = self.tests["feature"][self.tests["leaks"]].tolist()
+        leaking = self.tests["feature"][self.tests["leaks"]].tolist()
+        if leaking:
             notes.append(
-                f"Removal leaks for {listed(leaking)}: the other features still tell about "
-                f"{'it' if len(leaking) == 1 else 'them'}, so p-values there may be too small."
+                f"Leakage for {listed(leaking)}: the other features tell more about "
+                f"{'it' if len(leaking) == 1 else 'them'} than about permuted copies, so p-values "
+                "there may be too small."
             )
         return notes
 
@@ -260,14 +261,14 @@ class ImportanceResult:
         """Return the head of the table with one line on what it is and the notes."""
         table, more = self._printed_table()
         body = table.to_string(index=False, float_format=lambda value: f"{value:.4f}")
-        notes = [f"Note: {note}" for note in self._all_notes()]
+        notes = [f"Note: {note}" for note in self.notes]
         return "\n".join(filter(None, [self._headline(), body, more, *notes]))
 
     def _repr_html_(self) -> str:
         """Return the same for notebooks."""
         table, more = self._printed_table()
         body = table.to_html(index=False, float_format=lambda value: f"{value:.4f}", border=0)
-        lines = [more, *(f"Note: {note}" for note in self._all_notes())]
+        lines = [more, *(f"Note: {note}" for note in self.notes)]
         small = "".join(f"<p><small>{html.escape(line)}</small></p>" for line in lines if line)
         return f"<div><p><b>{html.escape(self._headline())}</b></p>{body}{small}</div>"
 

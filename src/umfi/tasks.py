@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import Parallel, delayed
 
-from umfi.errors import InputError, unknown_name
+from umfi.errors import InputError, is_whole_number, unknown_name
 
 __all__ = ["Streams", "TaskName", "check_workers", "count_workers", "kernel_seed", "run_tasks"]
 
@@ -52,8 +52,7 @@ class Streams:
             return cls(entropy=int(random_state.integers(2**63)))
         if isinstance(random_state, np.random.RandomState):
             return cls(entropy=int(random_state.randint(2**63, dtype=np.int64)))
-        is_whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-        if not is_whole or random_state < 0:
+        if not is_whole_number(random_state) or random_state < 0:
             raise InputError(
                 f"random_state={random_state!r} is not a seed: pass a whole number from 0 up, "
                 "a numpy Generator or None."

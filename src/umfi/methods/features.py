@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from umfi.columns import Columns
 from umfi.errors import InputError
 
-__all__ = ["Feature", "find_representatives", "read_features"]
+__all__ = ["Feature", "find_representatives", "read_features", "with_copies"]
 
 Groups = Mapping[str, Iterable[str | int]]
 
@@ -29,6 +32,11 @@ class Feature:
     name: str
     positions: tuple[int, ...]
     is_constant: bool
+
+
+def with_copies(own: Columns, permutations: Iterable[NDArray[np.intp]]) -> list[Columns]:
+    """Return a feature's columns, then a copy with permuted rows for each permutation."""
+    return [own, *(own.take_rows(rows) for rows in permutations)]
 
 
 def read_features(columns: Columns, groups: Groups | None) -> tuple[Feature, ...]:

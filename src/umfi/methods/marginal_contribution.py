@@ -7,9 +7,7 @@ from itertools import combinations
 from math import comb
 from typing import Any
 
-import numpy as np
-
-from umfi.errors import InputError
+from umfi.errors import InputError, is_whole_number
 from umfi.methods.problem import Problem, ScorePair, with_common_parameters
 from umfi.result import ImportanceResult
 from umfi.tasks import TaskName
@@ -64,8 +62,7 @@ def marginal_contribution(
     >>> max(len(context) for context in result.scores["context"])
     1
     """
-    is_whole = isinstance(max_context, int | np.integer) and not isinstance(max_context, bool)
-    if max_context is not None and (not is_whole or max_context < 0):
+    if max_context is not None and (not is_whole_number(max_context) or max_context < 0):
         raise InputError(
             f"max_context={max_context!r} is not valid: pass a whole number from 0 up, or None "
             "for all subsets."

@@ -14,7 +14,7 @@ import pandas as pd
 
 from umfi.columns import MIN_ROWS, Columns
 from umfi.contracts import PredictivePower, measure_of
-from umfi.errors import MAX_LISTED_NAMES, InputError, listed
+from umfi.errors import MAX_LISTED_NAMES, InputError, check_count, listed
 from umfi.frames import read_columns
 from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS, MIN_INTERVAL_SHARE
 from umfi.methods.features import Feature, Groups, read_features
@@ -164,8 +164,7 @@ class Problem:
         target = read_target(y, task=task, X=X)
         chosen = find_power(power, target.task)
         check_workers(n_jobs, executor)
-        if isinstance(repeats, bool) or not isinstance(repeats, int | np.integer) or repeats < 1:
-            raise InputError(f"repeats={repeats!r} is not valid: pass a whole number from 1 up.")
+        n_repeats = check_count("repeats", repeats)
         n_sampled_rows = _count_sampled_rows(subsample, columns.n_rows)
         streams = Streams.from_random_state(random_state)
         arguments = {
@@ -179,7 +178,7 @@ class Problem:
             "task": task,
             "power": power if isinstance(power, str) else chosen,
             "kinds": {str(name): str(kind) for name, kind in kinds.items()} if kinds else None,
-            "repeats": int(repeats),
+            "repeats": n_repeats,
             "subsample": subsample,
             "random_state": streams.entropy,
         }
@@ -202,7 +201,7 @@ class Problem:
             features=features,
             power=chosen,
             streams=streams,
-            repeats=int(repeats),
+            repeats=n_repeats,
             n_sampled_rows=n_sampled_rows,
             n_jobs=n_jobs,
             executor=executor,

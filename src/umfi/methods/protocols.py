@@ -15,25 +15,24 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
 from umfi.errors import InputError
-from umfi.methods.features import Feature, Groups, find_representatives
+from umfi.methods.features import Feature, Groups, find_representatives, with_copies
 from umfi.methods.problem import Problem, ScorePair
 from umfi.result import ImportanceResult
 from umfi.target import Target
 
-__all__ = ["ContextOf", "check_groups", "compare_in_context"]
+__all__ = ["check_groups", "compare_in_context"]
 
 # The authors floor accuracy at a half whatever the classes; kept for comparison with their package.
 PAPER_FLOORS = {"R²": 0.0, "accuracy": 0.5}
 
 
-# From the columns of a repeat, a feature, permutations that make copies of it, and the name of the
-# random stream to the feature's context.
-ContextOf = Callable[[Columns, Feature, Sequence[NDArray[np.intp]], tuple[str | int, ...]], Columns]
+# From the columns of a repeat, a feature, its columns followed by permuted copies, and the name of
+# the random stream to the feature's context.
+ContextOf = Callable[[Columns, Feature, Sequence[Columns], tuple[str | int, ...]], Columns]
 
 
 def compare_in_context(
@@ -63,15 +62,16 @@ def compare_in_context(
         if protocol == "matched":
             rng = problem.streams.generator(*stream, "permutation", 0)
             permutations = [rng.permutation(target.n_rows)]
-        context = context_of(columns, feature, permutations, stream)
+        candidates = with_copies(columns.select(feature.positions), permutations)
+        context = context_of(columns, feature, candidates, stream)
         if feature.is_constant:
             return ScorePair.no_difference(problem.score(context, target, *stream, "power"))
-        own = columns.select(feature.positions)
-        score_with = problem.score(context.prepend(own), target, *stream, "power")
+        score_with, *of_copies = (
+            problem.score(context.prepend(candidate), target, *stream, "power")
+            for candidate in candidates
+        )
         if protocol == "matched":
-            permuted = context.prepend(own.take_rows(permutations[0]))
-            score_without = problem.score(permuted, target, *stream, "power")
-            return ScorePair.difference(score_with, score_without)
+            return ScorePair.difference(score_with, of_copies[0])
         score_without = problem.score(context, target, *stream, "power without")
         floor = PAPER_FLOORS.get(problem.settings["measure"], -np.inf)
         floored_with, floored_without = max(score_with, floor), max(score_without, floor)

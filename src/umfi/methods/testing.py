@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from umfi.columns import Columns
-from umfi.errors import InputError, unknown_name
-from umfi.inference import PermutationTest, check_level, is_settled, permutation_test
+from umfi.errors import InputError, check_count, check_level, unknown_name
+from umfi.inference import PermutationTest, is_settled, permutation_test
 from umfi.methods.features import Feature
 from umfi.methods.problem import Problem
 from umfi.power import POWERS, ForestPower, Leakage, find_statistic, measure_leakages
@@ -69,11 +69,7 @@ Contest = Callable[[Feature, int, Sequence[NDArray[np.intp]]], tuple[Columns, Se
 
 def check_test(test: str | None, max_permutations: int, alpha: float, protocol: str) -> Plan | None:
     """Return how to test, or None; raise before anything long starts."""
-    is_whole = isinstance(max_permutations, int | np.integer)
-    if not is_whole or isinstance(max_permutations, bool) or max_permutations < 1:
-        raise InputError(
-            f"max_permutations={max_permutations!r} is not valid: pass a whole number from 1 up."
-        )
+    n_permutations = check_count("max_permutations", max_permutations)
     level = check_level("alpha", alpha)
     if test is None:
         return None
@@ -84,7 +80,7 @@ def check_test(test: str | None, max_permutations: int, alpha: float, protocol: 
             f"test={test!r} compares with permuted copies, which protocol={protocol!r} does not "
             "have: pass protocol='matched'."
         )
-    return Plan(int(max_permutations), level, TESTS[test])
+    return Plan(n_permutations, level, TESTS[test])
 
 
 def _note_on(plan: Plan) -> str | None:
@@ -235,9 +231,7 @@ def _worst_leakage(leakages: Sequence[Leakage], limit: float) -> float:
 
 def _batch_sizes(n_permutations: int, n_rows: int, feature: Feature) -> list[int]:
     """Return the numbers of copies, batch after batch, as equal as can be."""
-    n_batches = max(1, n_permutations // _most_copies(n_rows, feature))
-    if n_permutations > n_batches * MAX_COPIES:
-        n_batches += 1
+    n_batches = math.ceil(n_permutations / _most_copies(n_rows, feature))
     return [len(part) for part in np.array_split(np.arange(n_permutations), n_batches)]
 
 

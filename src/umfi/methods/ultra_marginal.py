@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from umfi.columns import Columns
 from umfi.contracts import DependenceRemover, check_protocol
 from umfi.errors import InputError
-from umfi.methods.features import Feature, Groups, find_representatives
+from umfi.methods.features import Feature, Groups, find_representatives, with_copies
 from umfi.methods.problem import Problem, with_common_parameters
 from umfi.methods.protocols import check_groups, compare_in_context
 from umfi.methods.testing import check_test, run_test
@@ -114,15 +114,14 @@ def ultra_marginal(
     def unrelated_context(
         columns: Columns,
         feature: Feature,
-        permutations: Sequence[NDArray[np.intp]],
+        candidates: Sequence[Columns],
         stream: tuple[str | int, ...],
     ) -> Columns:
         is_other = is_used.copy()
         is_other[list(feature.positions)] = False
-        own = columns.select(feature.positions)
         unrelated = chosen.remove(
             columns.select(np.flatnonzero(is_other)),
-            [own, *(own.take_rows(rows) for rows in permutations)],
+            candidates,
             protocol=checked_protocol,
             rng=problem.streams.generator(*stream, "removal"),
         )
@@ -134,9 +133,8 @@ def ultra_marginal(
         feature: Feature, number: int, permutations: Sequence[NDArray[np.intp]]
     ) -> tuple[Columns, list[Columns]]:
         stream = (feature.name, "test", number)
-        context = unrelated_context(problem.columns, feature, permutations, stream)
-        own = problem.columns.select(feature.positions)
-        return context, [own, *(own.take_rows(rows) for rows in permutations)]
+        candidates = with_copies(problem.columns.select(feature.positions), permutations)
+        return unrelated_context(problem.columns, feature, candidates, stream), candidates
 
     tests = None
     if checked_test is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import MIN_ROWS, Columns
-from umfi.errors import InputError
+from umfi.errors import InputError, is_whole_number
 from umfi.power.measures import MEASURES, score_predictions, score_shares
 from umfi.target import Target
 
@@ -49,8 +49,7 @@ class EstimatorPower:
                 f"estimator={self.estimator!r} is not an estimator: pass an object such as "
                 "LinearRegression()."
             )
-        is_whole = isinstance(self.n_folds, int | np.integer) and not isinstance(self.n_folds, bool)
-        if not is_whole or not 2 <= self.n_folds <= MIN_ROWS:
+        if not is_whole_number(self.n_folds) or not 2 <= self.n_folds <= MIN_ROWS:
             raise InputError(
                 f"n_folds={self.n_folds!r} is not valid: pass a whole number from 2 to {MIN_ROWS}."
             )

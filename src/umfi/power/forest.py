@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import Columns
-from umfi.errors import InputError, unknown_name
+from umfi.errors import check_count, unknown_name
 from umfi.forest import (
     Growth,
     RankTable,
@@ -94,9 +94,7 @@ class ForestPower:
             value = getattr(self, name)
             if value is None and name != "n_trees":
                 continue
-            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not is_whole or value < 1:
-                raise InputError(f"{name}={value!r} is not valid: pass a whole number from 1 up.")
+            check_count(name, value)
         if self.split not in SPLITS:
             raise unknown_name("split", self.split, SPLITS)
         if self.measured not in MEASURED:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,10 +84,10 @@ def remove_dependence(
     rng = Streams.from_random_state(random_state).generator("remove_dependence")
     is_name = str(feature) in columns.names
     is_group = isinstance(feature, list | tuple | pd.Index | np.ndarray) and not is_name
-    names = list(cast("Sequence[str | int]", feature)) if is_group else [feature]
+    names: list[Any] = list(feature) if is_group else [feature]  # type: ignore[arg-type]
     if not names:
         raise InputError("feature=[] names no feature: pass a name, or a list of names.")
-    members = sorted({columns.index(cast("str | int", name)) for name in names})
+    members = sorted({columns.index(name) for name in names})
     if len(members) == columns.n_columns:
         raise InputError("All features are protected: leave one at least to remove them from.")
     if len(members) > 1 and checked_protocol == "paper":

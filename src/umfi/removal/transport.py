@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns, Kind
 from umfi.contracts import ProtocolName
-from umfi.errors import InputError
+from umfi.errors import InputError, is_whole_number
 from umfi.forest import order_rows
 from umfi.jit import kernel
 from umfi.removal.regression import find_directions, regress
@@ -94,8 +94,7 @@ class TransportRemover:
 
     def __post_init__(self) -> None:
         """Refuse bins too small to regress in."""
-        is_whole = isinstance(self.rows_per_bin, int | np.integer)
-        if not is_whole or self.rows_per_bin < MIN_ROWS_PER_BIN:
+        if not is_whole_number(self.rows_per_bin) or self.rows_per_bin < MIN_ROWS_PER_BIN:
             raise InputError(
                 f"rows_per_bin={self.rows_per_bin!r} is too small: pass a whole number from "
                 f"{MIN_ROWS_PER_BIN} up."
