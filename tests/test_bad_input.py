@@ -40,24 +40,26 @@ BAD_TABLES = {
     "missing": (with_value(np.nan), "missing values in 'rain'.*fill them in"),
     "infinite": (with_value(np.inf), "infinite values in 'rain'"),
     "nullable": (X.astype("Float64").mask(X > 1), "missing values in 'rain', 'snow'"),
-    "text": (X.assign(soil="clay"), "Column 'soil' holds text: encode it"),
+    "labels of rows": (
+        X.assign(site=[f"site {row}" for row in range(ROWS)]),
+        "Column 'site' has too many different levels to be categories.*merge levels, or drop it",
+    ),
+    "missing labels": (
+        X.assign(soil=["clay", None] * (ROWS // 2)),
+        "missing values in 'soil'.*pass missing='drop' or missing='level'",
+    ),
+    "nothing at all": (X.assign(soil=[None] * ROWS), "missing values in 'soil'"),
     "objects": (X.assign(soil=[{1: 2}] * ROWS), r"'soil' holds values such as \{1: 2\}: convert"),
     "several at once": (
-        with_value(np.nan).assign(soil="clay", rock="chalk", day=pd.Timestamp("2020-01-01")),
-        "missing values in 'rain'.* Column 'soil', 'rock' holds text.* Column 'day' holds dates",
+        with_value(np.nan)
+        .assign(site=range(ROWS), day=pd.Timestamp("2020-01-01"))
+        .astype({"site": str}),
+        "missing values in 'rain'.* Column 'site' has too many.* Column 'day' holds dates",
     ),
     "masked": (np.ma.masked_greater(X.to_numpy(), 1.0), "missing values in 'x1', 'x2'"),
     "ragged": ([[1.0, 2.0]] * 20 + [[1.0]], "rows of different lengths"),
     "lazy": (pl.LazyFrame({"a": range(20)}), r"pass X.collect\(\)"),
     "dates": (X.assign(day=pd.date_range("2020", periods=ROWS)), "'day' holds dates.*days since"),
-    "categories": (
-        X.assign(soil=pd.Categorical(["a", "b"] * 20)),
-        "'soil' is categorical, which is not supported yet: encode it",
-    ),
-    "ordered categories": (
-        X.assign(soil=pd.Categorical(["a", "b"] * 20, ordered=True)),
-        "'soil' is ordinal, which is not supported yet: encode it",
-    ),
     "complex": (X.to_numpy() + 1j, "array of type complex128: pass real numbers"),
     "object array": (X.to_numpy().astype(object), "array of type object: pass real numbers"),
     "one dimension": (X["rain"].to_numpy(), r"1 dimension.*reshape\(-1, 1\)"),
@@ -72,7 +74,6 @@ BAD_TABLES = {
     "a dictionary": ({"rain": [1, 2]}, "X is a dict: pass a pandas"),
     "polars nulls": (pl.DataFrame({"a": [1.0, None] * 20}), "missing values in 'a'"),
     "pyarrow nulls": (pa.table({"a": [True, None] * 20}), "missing values in 'a'"),
-    "polars text": (pl.DataFrame({"a": ["u", "v"] * 20}), "'a' holds text"),
 }
 
 
@@ -150,7 +151,8 @@ BAD_ARGUMENTS = {
     "executor": ({"executor": "thread"}, "did you mean 'threads'"),
     "kind": ({"kinds": {"rain": "continous"}}, "did you mean 'continuous'"),
     "kind of what": ({"kinds": {"rian": "continuous"}}, "did you mean 'rain'"),
-    "kind to come": ({"kinds": {"rain": "ordinal"}}, "'rain' is given as ordinal, .*not supported"),
+    "too many levels": ({"kinds": {"rain": "categorical"}}, "'rain' has too many different levels"),
+    "way with gaps": ({"missing": "dorp"}, "did you mean 'drop'"),
     "no dictionary": ({"kinds": ["rain"]}, "is not a dictionary"),
     "not boolean": ({"kinds": {"rain": "boolean"}}, "does not hold exactly two values"),
 }

@@ -14,31 +14,45 @@ from umfi.version import __version__
 
 if TYPE_CHECKING:
     from umfi import datasets
+    from umfi.diagnosis import Diagnosis
     from umfi.errors import InputError
     from umfi.methods import (
         ablation,
         bivariate,
         conditional_permutation,
+        diagnose,
         marginal_contribution,
         permutation,
         ultra_marginal,
     )
     from umfi.power import EstimatorPower, ForestPower, predictive_power
-    from umfi.removal import LinearRemover, TransportRemover, remove_dependence
+    from umfi.removal import (
+        AutoRemover,
+        ChainedRemover,
+        LinearRemover,
+        SlicedRemover,
+        TransportRemover,
+        remove_dependence,
+    )
     from umfi.result import ImportanceResult, load_result
 
 __all__ = [
+    "AutoRemover",
+    "ChainedRemover",
+    "Diagnosis",
     "EstimatorPower",
     "ForestPower",
     "ImportanceResult",
     "InputError",
     "LinearRemover",
+    "SlicedRemover",
     "TransportRemover",
     "__version__",
     "ablation",
     "bivariate",
     "conditional_permutation",
     "datasets",
+    "diagnose",
     "load_result",
     "marginal_contribution",
     "permutation",
@@ -50,17 +64,26 @@ __all__ = [
 # Where each name lives. Modules are loaded when a name of theirs is first used, because Numba and
 # SciPy take seconds to import.
 _MODULES = {
+    "umfi.diagnosis": ("Diagnosis",),
     "umfi.errors": ("InputError",),
     "umfi.methods": (
         "ablation",
         "bivariate",
         "conditional_permutation",
+        "diagnose",
         "marginal_contribution",
         "permutation",
         "ultra_marginal",
     ),
     "umfi.power": ("EstimatorPower", "ForestPower", "predictive_power"),
-    "umfi.removal": ("LinearRemover", "TransportRemover", "remove_dependence"),
+    "umfi.removal": (
+        "AutoRemover",
+        "ChainedRemover",
+        "LinearRemover",
+        "SlicedRemover",
+        "TransportRemover",
+        "remove_dependence",
+    ),
     "umfi.result": ("ImportanceResult", "load_result"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +55,14 @@ class Columns:
         One unique name a column.
     kinds : tuple of Kind
         One kind a column.
+    missing : frozenset of str
+        Names of columns whose smallest value stands for a missing one.
     """
 
     values: NDArray[np.float64]
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
+    missing: frozenset[str] = frozenset()
 
     # Found out once: not fields, because a copy with other values must not inherit them, and not
     # cached_property, whose lock in Python 3.11 makes threads wait for each other.
@@ -80,11 +84,35 @@ class Columns:
         origin: _Origin | None = known.get("_origin")
         if origin is None:
             rank_columns(self.values, out=table)
+            table.n_levels[:] = self.n_levels
         else:
             origin.write_ranks(self, table)
         known["_ranks"] = table
         if not isinstance(origin, _Selection):
             known.pop("_origin", None)  # It would keep the columns alive that these came from.
+
+    @property
+    def n_levels(self) -> NDArray[np.uint16]:
+        """How many levels each column of categories has, 0 for others; shape (n_columns,)."""
+        n_levels = np.zeros(self.n_columns, dtype=np.uint16)
+        for position, kind in enumerate(self.kinds):
+            if kind is Kind.CATEGORICAL:
+                n_levels[position] = self.values[:, position].max() + 1
+        return n_levels
+
+    def is_missing(self, position: int) -> NDArray[np.bool_]:
+        """Return a mask, shape (n_rows,): where a column has no value."""
+        column = self.values[:, position]
+        return (column == column.min()) & (self.names[position] in self.missing)
+
+    @property
+    def is_stepped(self) -> NDArray[np.bool_]:
+        """A mask, shape (n_columns,): columns whose values are levels rather than measures.
+
+        Ordinals and categories, and whatever has heavy ties.
+        """
+        has_levels = [kind in (Kind.ORDINAL, Kind.CATEGORICAL) for kind in self.kinds]
+        return self.has_heavy_ties | np.array(has_levels, dtype=bool)
 
     @property
     def has_heavy_ties(self) -> NDArray[np.bool_]:
@@ -149,6 +177,7 @@ class Columns:
             values=np.asfortranarray(self.values[:, positions]),
             names=tuple([self.names[position] for position in chosen]),
             kinds=tuple([self.kinds[position] for position in chosen]),
+            missing=self.missing.intersection(map(self.names.__getitem__, chosen)),
         )
         return selected._made_from(_Selection(self, positions))
 
@@ -159,7 +188,7 @@ class Columns:
     def with_changed(
         self, values: NDArray[np.float64], is_changed: NDArray[np.bool_] | None = None
     ) -> Columns:
-        """Return continuous columns of the same names with other values.
+        """Return columns of the same names with other values, which are continuous.
 
         Parameters
         ----------
@@ -167,12 +196,19 @@ class Columns:
         is_changed : ndarray of bool, shape (n_columns,), optional
             Where the values are others; everywhere by default.
         """
+        if is_changed is None or is_changed.all():
+            is_changed = np.ones(self.n_columns, dtype=bool)
+        kinds = [
+            Kind.CONTINUOUS if flag else kind
+            for kind, flag in zip(self.kinds, is_changed, strict=True)
+        ]
         changed = Columns(
             values=np.asfortranarray(values),
             names=self.names,
-            kinds=(Kind.CONTINUOUS,) * self.n_columns,
+            kinds=tuple(kinds),
+            missing=self.missing if not is_changed.all() else frozenset(),
         )
-        if is_changed is None or is_changed.all():
+        if is_changed.all():
             return changed
         return changed._made_from(_Change(self, is_changed))
 
@@ -186,9 +222,50 @@ class Columns:
         values[:, : other.n_columns] = other.values
         values[:, other.n_columns :] = self.values
         joined = Columns(
-            values=values, names=other.names + self.names, kinds=other.kinds + self.kinds
+            values=values,
+            names=other.names + self.names,
+            kinds=other.kinds + self.kinds,
+            missing=other.missing | self.missing,
         )
         return joined._made_from(_Join(other, self))
+
+    def to_numbers(self, max_levels: int | None = None) -> NDArray[np.float64]:
+        """Return the columns as numbers for those who calculate with them, shape (n_rows, any).
+
+        Categories become an indicator for each level, and a column with missing values its values
+        with their mean in the gaps, and an indicator of these.
+
+        Parameters
+        ----------
+        max_levels : int, optional
+            Of categories with more levels only the commonest are told apart.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from umfi.frames import read_columns
+        >>> soils = pd.DataFrame({"soil": ["clay", "sand", "silt", "clay"] * 5})
+        >>> read_columns(soils).to_numbers()[:3]
+        array([[1., 0., 0.],
+               [0., 1., 0.],
+               [0., 0., 1.]])
+        """
+        if Kind.CATEGORICAL not in self.kinds and not self.missing:
+            return self.values
+        numbers: list[NDArray[Any]] = []
+        for position, kind in enumerate(self.kinds):
+            column = self.values[:, position]
+            if kind is Kind.CATEGORICAL:
+                counts = np.bincount(column.astype(np.intp))
+                levels = np.argsort(-counts, kind="stable")[:max_levels]
+                numbers += [column == level for level in np.sort(levels) if counts[level] > 0]
+            elif self.names[position] in self.missing:
+                is_gap = self.is_missing(position)
+                known = column[~is_gap].mean() if not is_gap.all() else 0.0
+                numbers += [np.where(is_gap, known, column), is_gap]
+            else:
+                numbers.append(column)
+        return np.asfortranarray(np.stack(numbers, axis=1), dtype=np.float64)
 
     def is_constant(self) -> NDArray[np.bool_]:
         """Return a mask, shape (n_columns,): columns that hold one value only."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -17,13 +17,22 @@ from numpy.typing import NDArray
 from umfi.columns import MIN_ROWS, Columns, Kind
 from umfi.errors import InputError, listed, unknown_name
 
-__all__ = ["frame_like", "read_columns"]
+__all__ = ["MISSING", "drop_incomplete_rows", "frame_like", "read_columns"]
 
-SUPPORTED_KINDS = (Kind.CONTINUOUS, Kind.BOOLEAN)
+# What is done about missing values.
+MISSING = ("error", "drop", "level")
+# More levels than this, or than half of the rows, are labels of rows rather than of kinds of rows.
+MAX_LEVELS = 1000
 
 
-def read_columns(X: Any, *, kinds: Mapping[str, str] | None = None) -> Columns:
+def read_columns(
+    X: Any, *, kinds: Mapping[str, str] | None = None, missing: str = "error"
+) -> Columns:
     """Return the checked columns of a pandas, polars or pyarrow frame or a NumPy array.
+
+    Numbers are continuous, or boolean if there are two of them; text and unordered categories are
+    categorical, ordered categories ordinal. Levels of categories are numbered as they first appear
+    in the rows, so that their names do not matter.
 
     Parameters
     ----------
@@ -31,16 +40,26 @@ def read_columns(X: Any, *, kinds: Mapping[str, str] | None = None) -> Columns:
         Columns of an array are called ``x1``, ``x2``, ...
     kinds : dict, optional
         Column name to kind, where the kind that the data suggests is not the one meant.
+    missing : {"error", "level", "drop"}
+        Whether missing values are refused or a level of their own: one more category, or the
+        lowest level of numbers, which are ordinal then. Rows to be dropped must be gone already.
 
     Examples
     --------
     >>> import numpy as np
     >>> read_columns(np.eye(20)).names[:3]
     ('x1', 'x2', 'x3')
+    >>> import pandas as pd
+    >>> soils = pd.DataFrame({"soil": ["clay", "sand", "clay", "silt"] * 5})
+    >>> columns = read_columns(soils)
+    >>> columns.kinds[0].value, columns.values[:4, 0]
+    ('categorical', array([0., 1., 0., 2.]))
     """
     if kinds is not None and not isinstance(kinds, Mapping):
         raise InputError(f"kinds={kinds!r} is not a dictionary of column names and kinds.")
-    kinds = {str(name): str(kind) for name, kind in (kinds or {}).items()}
+    if not isinstance(missing, str) or missing not in MISSING:
+        raise unknown_name("missing", missing, MISSING)
+    wanted = {str(name): str(kind) for name, kind in (kinds or {}).items()}
     if isinstance(X, np.ndarray | list | tuple):
         columns = _array_columns(_as_array(X))
     else:
@@ -51,9 +70,78 @@ def read_columns(X: Any, *, kinds: Mapping[str, str] | None = None) -> Columns:
     n_rows = len(columns[names[0]])
     if n_rows < MIN_ROWS:
         raise InputError(f"X has {n_rows} rows: at least {MIN_ROWS} are needed to score a forest.")
-    _refuse_unsupported_kinds(kinds, names)
-    values = _read_values(columns, n_rows)
-    return Columns(values=values, names=names, kinds=_find_kinds(values, names, kinds))
+    _refuse_unknown_kinds(wanted, names)
+    read = _read_all(columns, wanted, missing)
+    values = np.empty((n_rows, len(names)), order="F")
+    for position, name in enumerate(names):
+        values[:, position] = read[name].values
+    return Columns(
+        values=values,
+        names=names,
+        kinds=tuple(column.kind for column in read.values()),
+        missing=frozenset(name for name, column in read.items() if column.is_lowest_missing),
+    )
+
+
+def drop_incomplete_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
+    """Return the rows of a table, and of its response, that have no missing value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = drop_incomplete_rows(np.array([[1.0], [np.nan], [3.0]]), np.array([1, 2, 3]))
+    >>> X.tolist(), y.tolist()
+    ([[1.0], [3.0]], [1, 3])
+    """
+    if isinstance(X, np.ndarray | list | tuple):
+        X = _as_array(X)
+        columns = list(_array_columns(X).values())
+    else:
+        columns = list(_frame_columns(X).values())
+    is_complete = np.ones(len(columns[0]) if columns else 0, dtype=bool)
+    for column in columns:
+        is_complete &= ~_find_gaps(column)
+    if y is not None:
+        response = np.ma.filled(y.astype(float), np.nan) if np.ma.isMaskedArray(y) else y
+        if not hasattr(response, "shape") and isinstance(response, list | tuple):
+            response = np.asarray(response)
+        series = _series_or_array(response)
+        if len(series) != len(is_complete):
+            return X, y  # Refused later, with a sentence on lengths.
+        is_complete &= ~_find_gaps(series)
+        y = _take_complete(response, is_complete)
+    return _take_complete(X, is_complete), y
+
+
+def _series_or_array(y: Any) -> Any:
+    if isinstance(y, np.ndarray):
+        return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    native = nw.from_native(y, allow_series=True, eager_only=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        return native.get_column(native.columns[0])
+    return native
+
+
+def _find_gaps(column: Any) -> NDArray[np.bool_]:
+    """Return a mask, shape (n_rows,): where a column has no value."""
+    if isinstance(column, nw.Series):
+        is_gap = np.array(column.is_null().to_list(), dtype=bool)
+        if column.dtype.is_float():
+            is_gap |= np.array(column.is_nan().fill_null(True).to_list(), dtype=bool)
+        return is_gap
+    array = np.asarray(column)
+    if array.dtype.kind == "f":
+        return np.isnan(array)
+    if array.dtype.kind == "O":
+        return np.array([value is None or value != value for value in array])
+    return np.zeros(len(array), dtype=bool)
+
+
+def _take_complete(table: Any, is_complete: NDArray[np.bool_]) -> Any:
+    if isinstance(table, np.ndarray):
+        return table[is_complete]
+    native = nw.from_native(table, allow_series=True, eager_only=True)
+    return native.filter(is_complete.tolist()).to_native()
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -100,50 +188,134 @@ def _frame_columns(X: Any) -> dict[str, Any]:
     return {str(name): frame.get_column(name) for name in frame.columns}
 
 
-def _read_values(columns: dict[str, Any], n_rows: int) -> NDArray[np.float64]:
-    """Return the columns as one array, or raise with all that is wrong with them at once."""
-    values = np.empty((n_rows, len(columns)), order="F")
+class _Read(NamedTuple):
+    """A column as numbers.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_rows,)
+    kind : Kind
+    is_lowest_missing : whether the smallest value stands for a missing one
+    """
+
+    values: NDArray[np.float64]
+    kind: Kind
+    is_lowest_missing: bool = False
+
+
+def _read_all(columns: dict[str, Any], kinds: Mapping[str, str], missing: str) -> dict[str, _Read]:
+    """Return the columns as numbers, or raise with all that is wrong with them at once."""
+    read: dict[str, _Read] = {}
     problems: dict[str, list[str]] = {}
-    for position, (name, column) in enumerate(columns.items()):
-        problem = _find_problem(column) if isinstance(column, nw.Series) else None
+    for name, column in columns.items():
+        kind = Kind(kinds[name]) if name in kinds else None
+        problem = _find_problem(column, kind) if isinstance(column, nw.Series) else None
         if problem is None:
-            values[:, position] = _numbers(column)
-            problem = _find_gap(values[:, position])
+            found = _read_column(column, kind)
+            problem = found if isinstance(found, str) else _find_gap(found.values, missing)
         if problem is not None:
             problems.setdefault(problem, []).append(name)
+        else:
+            read[name] = _fill_gaps(found)  # type: ignore[arg-type]
     if problems:
         raise InputError(
             " ".join(problem.format(listed(names)) for problem, names in problems.items())
         )
-    return values
+    return read
 
 
-def _find_problem(series: nw.Series[Any]) -> str | None:
-    """Return what keeps a column from being read as numbers, with a place for its name."""
+def _find_problem(series: nw.Series[Any], kind: Kind | None) -> str | None:
+    """Return what keeps a column from being read, with a place for its name."""
     dtype = series.dtype
-    if dtype in (nw.Categorical, nw.Enum):
-        kind = Kind.ORDINAL if nw.is_ordered_categorical(series) else Kind.CATEGORICAL
-        return (
-            f"Column {{}} is {kind}, which is not supported yet: encode it as numbers or "
-            "indicator columns (pandas.get_dummies), or drop it."
-        )
-    if dtype == nw.String:
-        return (
-            "Column {} holds text: encode it as indicator columns (pandas.get_dummies), or drop it."
-        )
     if dtype.is_temporal():
         return (
             "Column {} holds dates or times: turn it into a number, such as days since a start, "
             "or drop it."
         )
+    if _holds_labels(series):
+        if kind is Kind.CONTINUOUS:
+            return "Column {} is given as continuous but holds text: leave it out of kinds=."
+        if kind is Kind.ORDINAL and not nw.is_ordered_categorical(series):
+            return (
+                "Column {} is given as ordinal but its levels have no order: pass numbers, or an "
+                "ordered pandas.Categorical."
+            )
+        return None
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         example = next((value for value in series.to_list() if value is not None), None)
         return (
             "Column {} holds values such as "
             + repr(example).replace("{", "{{").replace("}", "}}")
-            + ": convert it to real numbers or booleans, or drop it."
+            + ": convert it to real numbers, booleans or text, or drop it."
         )
     return None
+
+
+def _holds_labels(series: nw.Series[Any]) -> bool:
+    return series.dtype in (nw.String, nw.Categorical, nw.Enum)
+
+
+def _read_column(column: Any, kind: Kind | None) -> _Read | str:
+    """Return a column as numbers, NaN where a value is missing, or what is wrong with it."""
+    if isinstance(column, nw.Series) and _holds_labels(column):
+        if kind is None and nw.is_ordered_categorical(column):
+            kind = Kind.ORDINAL
+        rows = column.to_list()
+        if kind is Kind.ORDINAL:
+            place = {label: code for code, label in enumerate(_ordered_levels(column))}
+            values = np.array([place.get(label, np.nan) for label in rows], dtype=np.float64)
+        else:
+            values = _number_levels(rows)
+        n_levels = len(set(values[~np.isnan(values)].tolist()))
+        if kind is None:
+            kind = Kind.BOOLEAN if n_levels == 2 else Kind.CATEGORICAL
+    else:
+        values = _numbers(column)
+        n_levels = 2 if _has_two_values(values) else 0
+        if kind is Kind.CATEGORICAL:
+            values = _number_levels(values.tolist())
+            n_levels = int(np.nanmax(values, initial=-1.0)) + 1
+        elif kind is None:
+            kind = Kind.BOOLEAN if n_levels == 2 else Kind.CONTINUOUS
+    if kind is Kind.BOOLEAN and n_levels != 2:
+        return (
+            "Column {} is given as boolean but does not hold exactly two values: leave it out of "
+            "kinds=."
+        )
+    if kind is Kind.CATEGORICAL and n_levels > min(MAX_LEVELS, len(values) / 2):
+        return (
+            "Column {} has too many different levels to be categories, more than a half of the "
+            f"rows or {MAX_LEVELS}: merge levels, or drop it."
+        )
+    return _Read(values, kind)
+
+
+def _ordered_levels(series: nw.Series[Any]) -> list[Any]:
+    """Return the levels of an ordered column, lowest first."""
+    if isinstance(series.dtype, nw.Enum):
+        return list(series.dtype.categories)
+    dictionary: list[Any] = series.to_native().combine_chunks().dictionary.to_pylist()
+    return dictionary  # Of pyarrow.
+
+
+def _has_two_values(values: NDArray[np.float64]) -> bool:
+    known = values if not np.isnan(values).any() else values[~np.isnan(values)]
+    if len(known) == 0:
+        return False
+    low, high = known.min(), known.max()
+    return bool(low < high and np.all((known == low) | (known == high)))
+
+
+def _number_levels(rows: Sequence[Any]) -> NDArray[np.float64]:
+    """Return levels as 0, 1, ... in the order in which they first appear; NaN if missing."""
+    codes: dict[Any, int] = {}
+    return np.array(
+        [
+            np.nan if label is None or label != label else codes.setdefault(label, len(codes))
+            for label in rows
+        ],
+        dtype=np.float64,
+    )
 
 
 def _numbers(column: Any) -> NDArray[np.float64]:
@@ -155,44 +327,40 @@ def _numbers(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
-def _find_gap(values: NDArray[np.float64]) -> str | None:
+def _find_gap(values: NDArray[np.float64], missing: str) -> str | None:
     """Return what is missing from a column, with a place for its name."""
-    for what, is_gap in (("missing", np.isnan(values)), ("infinite", np.isinf(values))):
-        if is_gap.any():
-            return f"X holds {what} values in {{}}: fill them in, or drop these rows or columns."
+    if np.isinf(values).any():
+        return "X holds infinite values in {}: fill them in, or drop these rows or columns."
+    if missing != "level" and np.isnan(values).any():
+        return (
+            "X holds missing values in {}: fill them in, drop these rows or columns, or pass "
+            "missing='drop' or missing='level'."
+        )
+    if np.isnan(values).all():
+        return "X has no value at all in {}: drop it."
     return None
 
 
-def _refuse_unsupported_kinds(kinds: Mapping[str, str], names: Sequence[str]) -> None:
+def _fill_gaps(column: _Read) -> _Read:
+    """Return a column whose missing values are a level of their own."""
+    values, kind = column.values, column.kind
+    is_gap = np.isnan(values)
+    if not is_gap.any():
+        return column
+    if kind in (Kind.BOOLEAN, Kind.CATEGORICAL):
+        labels = np.where(is_gap, np.inf, values)  # A label that no level has.
+        return _Read(_number_levels(labels.tolist()), Kind.CATEGORICAL)
+    low, high = values[~is_gap].min(), values[~is_gap].max()
+    below = low - max(0.1 * (high - low), 1e-3 * abs(low), 1e-300)
+    return _Read(np.where(is_gap, below, values), Kind.ORDINAL, True)
+
+
+def _refuse_unknown_kinds(kinds: Mapping[str, str], names: Sequence[str]) -> None:
     for name, kind in kinds.items():
         if name not in names:
             raise unknown_name("feature in kinds=", name, names)
         if kind not in tuple(Kind):
             raise unknown_name("kind", kind, [str(known) for known in Kind])
-        if kind not in SUPPORTED_KINDS:
-            raise InputError(
-                f"Column {name!r} is given as {kind}, which is not supported yet: use "
-                f"{listed(SUPPORTED_KINDS)} or drop the column."
-            )
-
-
-def _find_kinds(
-    values: NDArray[np.float64], names: Sequence[str], kinds: Mapping[str, str]
-) -> tuple[Kind, ...]:
-    """Return a kind for each column: two distinct values are boolean unless told otherwise."""
-    low, high = values.min(axis=0), values.max(axis=0)
-    is_extreme = (values == low) | (values == high)
-    has_two_values = (is_extreme.all(axis=0) & (low < high)).tolist()
-    found = []
-    for name, is_boolean in zip(names, has_two_values, strict=True):
-        kind = Kind(kinds.get(name, Kind.BOOLEAN if is_boolean else Kind.CONTINUOUS))
-        if kind is Kind.BOOLEAN and not is_boolean:
-            raise InputError(
-                f"Column {name!r} is given as boolean but does not hold exactly two values: "
-                "leave it out of kinds=."
-            )
-        found.append(kind)
-    return tuple(found)
 
 
 def frame_like(X: Any, columns: Columns) -> Any:

@@ -88,7 +88,8 @@ class ImportanceResult:
         :meth:`intervals`, where repeats are subsamples; and after a test ``p_value``, ``q_value``
         (adjusted for the false discovery rate), ``related`` (at the test's level), ``tail`` (the
         p-value is read off a fitted tail), ``leakage`` and ``leaks`` (do not trust the p-value:
-        the other features tell more about the feature than about its permuted copies).
+        the other features tell more about the feature than about its permuted copies); and
+        ``remover``, where it was chosen for each feature.
         """
         grouped = self.scores.groupby("feature", sort=False)["importance"]
         table = pd.DataFrame({"importance": self.importances, "spread": grouped.std()})
@@ -103,6 +104,8 @@ class ImportanceResult:
             table["tail"] = tests["tail"]
             table["leakage"] = tests["leakage"]
             table["leaks"] = tests["leaks"]
+        if "removers" in self.settings:
+            table["remover"] = pd.Series(self.settings["removers"])
         table = table.sort_values("importance", ascending=False, kind="stable")
         return table.rename_axis("feature").reset_index()
 

@@ -16,14 +16,20 @@ from umfi.forest import (
 
 @pytest.mark.parametrize("n_classes", [0, 3])
 @pytest.mark.parametrize("rows_per_tree", [80, 30])
-def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(n_classes, rows_per_tree):
+@pytest.mark.parametrize("n_levels", [[0, 0, 0], [0, 6, 0]], ids=["numbers", "levels"])
+def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(
+    n_levels, n_classes, rows_per_tree
+):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(80, 3)).round(1)
     signal = values.sum(axis=1) + rng.normal(size=80)
+    if n_levels[1] > 0:
+        values[:, 1] = rng.permutation(6)[np.digitize(values[:, 1], [-1, -0.3, 0, 0.5, 1])]
     labels = np.digitize(signal, [-1, 1]) if n_classes else None
     response = np.zeros(80) if n_classes else signal
     table = rank_columns(values)
-    tree, n_nodes, rows, predictions = grow_recorded_tree(
+    table.n_levels[:] = n_levels
+    tree, own, n_nodes, rows, predictions = grow_recorded_tree(
         table,
         Response(
             response,
@@ -46,6 +52,7 @@ def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(n_class
         4,
         prune=False,
         rows_per_tree=rows_per_tree,
+        n_levels=n_levels if any(n_levels) else None,
     )
 
     assert rows.tolist() == twin.out_of_bag
@@ -53,10 +60,11 @@ def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(n_class
     assert n_nodes <= 2 * (80 - len(rows)) - 1
     for feature in range(3):
         donors = rng.permutation(rows)
-        changed = values[rows].copy()
-        changed[:, feature] = values[donors, feature]
+        seen = np.array(twin.columns).T  # With levels in the tree's own order.
+        changed = seen[rows].copy()
+        changed[:, feature] = seen[donors, feature]
         expected = [twin.predict(row.tolist()) for row in changed]
-        assert drop_rows(tree, table, rows, feature, donors).tolist() == expected
+        assert drop_rows(tree, own, rows, feature, donors).tolist() == expected
 
 
 def test_bins_equal_digitize_with_empty_bins_left_out():

@@ -77,6 +77,51 @@ def test_totals_equal_the_twin_to_the_bit(kind, n_classes, is_random, mtry):
 
 
 @pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+@pytest.mark.parametrize("max_positions", [4096, 30], ids=["ranks", "bins"])
+@pytest.mark.parametrize("rows_per_tree", [None, 60], ids=["all rows", "subsampled"])
+def test_trees_put_levels_in_the_twins_order(rows_per_tree, max_positions, n_classes, is_random):
+    rng = np.random.default_rng(3)
+    levels = rng.integers(0, 12, 150).astype(float)
+    rare = rng.choice([0.0, 1.0, 2.0, 3.0], size=150, p=[0.5, 0.47, 0.02, 0.01])
+    values = np.column_stack([rng.integers(0, 20, 150), levels, rare])
+    signal = values[:, 0] + 9.0 * np.isin(levels, [1, 5, 6, 10]) + rng.integers(0, 3, 150)
+    labels = None
+    if n_classes > 0:
+        edges = np.quantile(signal, np.arange(1, n_classes) / n_classes)
+        labels, signal = np.digitize(signal, edges), np.zeros(150)
+    table = rank_columns(values, max_positions=max_positions)
+    table.n_levels[:] = [0, 12, 4]
+    response = Response(
+        signal, np.zeros(150, np.int32) if labels is None else labels.astype(np.int32), n_classes
+    )
+    growth = Growth(2, 3, is_random, rows_per_tree or 150)
+
+    if rows_per_tree is None:
+        tally = out_of_bag_totals(table, response, growth, 0, 5, np.uint64(SEED))
+    else:
+        by_row = np.ascontiguousarray(table.positions.T)
+        tally = subsampled_totals(table, by_row, response, growth, 0, 5, np.uint64(SEED))
+
+    expected, expected_votes = naive.forest_totals(
+        values.T.tolist(),
+        signal.tolist(),
+        None if labels is None else labels.tolist(),
+        n_classes,
+        2,
+        3,
+        is_random,
+        5,
+        SEED,
+        prune=rows_per_tree is None,
+        rows_per_tree=rows_per_tree,
+        n_levels=[0, 12, 4],
+    )
+    assert tally.n_votes.tolist() == expected_votes
+    assert tally.totals.tolist() == expected
+
+
+@pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
 @pytest.mark.parametrize("n_classes", [0, 3])
 @pytest.mark.parametrize("rows_per_tree", [None, 50], ids=["all rows", "subsampled"])
 def test_bins_and_subsampled_trees_equal_the_twin(rows_per_tree, n_classes, is_random):

@@ -169,7 +169,7 @@ def test_tests_by_name_grow_more_trees_than_a_forest_is_told():
 @pytest.mark.parametrize("n_rows", [20, 90, 150, 1000])
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_batches_hold_as_many_copies_as_the_rows_bear(n_rows, n_columns):
-    feature = Feature("x", tuple(range(n_columns)), is_constant=False)
+    feature = Feature("x", tuple(range(n_columns)), is_constant=False, n_directions=n_columns)
     most = max(3, min(9, n_rows // (15 * n_columns) - 1))
     for n_permutations in range(1, 200):
         sizes = _batch_sizes(n_permutations, n_rows, feature)

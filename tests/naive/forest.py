@@ -54,6 +54,7 @@ class Tree:
         number,
         prune=True,
         rows_per_tree=None,
+        n_levels=None,
     ):
         self.columns, self.response, self.labels = columns, response, labels
         self.n_classes, self.mtry, self.min_node_rows = n_classes, mtry, min_node_rows
@@ -65,8 +66,33 @@ class Tree:
         self.features = list(range(len(columns)))
         in_bag = [row for row in range(n_rows) if self.weights[row] > 0]
         self.out_of_bag = [row for row in range(n_rows) if row not in draws]
+        if n_levels is not None:
+            self.columns = self.arrange_levels(in_bag, n_levels)
         self.predictions = {}
         self.root = self.grow(in_bag, self.out_of_bag)
+
+    def arrange_levels(self, in_bag, n_levels):
+        """Return the columns with categories numbered by the mean response of the tree's rows."""
+        marks = self.response
+        if self.labels is not None:
+            numbers = [self.stream.uniform() for _ in range(self.n_classes)]
+            marks = [numbers[label] for label in self.labels]
+        arranged = []
+        for column, n in zip(self.columns, n_levels, strict=True):
+            if n == 0:
+                arranged.append(column)
+                continue
+            sums, weights, total, weight = [0.0] * n, [0] * n, 0.0, 0
+            for row in in_bag:
+                level = int(column[row])
+                sums[level] += self.weights[row] * marks[row]
+                weights[level] += self.weights[row]
+                total += self.weights[row] * marks[row]
+                weight += self.weights[row]
+            means = [s / w if w else total / weight for s, w in zip(sums, weights, strict=True)]
+            order = sorted(range(n), key=lambda level: means[level])
+            arranged.append([float(order.index(int(value))) for value in column])
+        return arranged
 
     def grow(self, rows, out_rows):
         if self.prune and not out_rows:

@@ -87,3 +87,32 @@ def test_ablation_and_bivariate_equal_their_closed_forms(gaussian_table):
         rest = r_squared(COVARIANCE[np.ix_(others, others)], with_y[others], variance)
         assert ablation[feature] == pytest.approx(everything - rest, abs=TOLERANCE)
         assert bivariate[feature] == pytest.approx(with_y[index] ** 2 / variance, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("feature", ["a", "d"])
+def test_linear_removal_leaves_no_covariance_and_keeps_all_information(gaussian_table, feature):
+    """Theorem 3.1: of Gaussian columns, uncorrelated means independent, and nothing is lost."""
+    X, y = gaussian_table
+    S = umfi.remove_dependence(X, feature, remover="linear")
+    # Rounding of sums over 20,000 rows of numbers of size 1.
+    np.testing.assert_allclose(
+        S.to_numpy().T @ (X[feature] - X[feature].mean()) / N_ROWS, 0, atol=1e-12
+    )
+    together = S.assign(**{feature: X[feature]})
+    everything = LinearRegression().fit(X, y).score(X, y)
+    kept = LinearRegression().fit(together, y).score(together, y)
+    assert kept == pytest.approx(everything, abs=1e-12)
+    # The information that the two shares of the table have about y adds up: R² of Gaussians.
+    alone = np.corrcoef(X[feature], y)[0, 1] ** 2
+    assert LinearRegression().fit(S, y).score(S, y) + alone == pytest.approx(everything, abs=1e-10)
+
+
+@pytest.mark.parametrize("remover", ["transport", "sliced", "chained", "auto"])
+def test_other_removers_keep_most_of_what_gaussian_columns_tell(gaussian_table, remover):
+    X, y = (part.head(2000) for part in gaussian_table)
+    S = umfi.remove_dependence(X, "a", remover=remover, random_state=0)
+    together = S.assign(a=X["a"])
+    everything = LinearRegression().fit(X, y).score(X, y)
+    # Ranks bend the tails of a linear relation.
+    assert LinearRegression().fit(together, y).score(together, y) > 0.9 * everything
+    assert np.abs(np.corrcoef(S.T, X["a"])[-1, :-1]).max() < 0.03

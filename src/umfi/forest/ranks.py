@@ -50,6 +50,8 @@ class RankTable(NamedTuple):
     has_ties : ndarray of bool, shape (n_columns,)
         Whether rows at different positions have equal values; without, no values need to be
         compared.
+    n_levels : ndarray of uint16, shape (n_columns,)
+        For a column of categories, whose values are 0, 1, ..., how many there are; 0 for others.
     has_bins : bool
         Whether rows share positions.
     """
@@ -57,6 +59,7 @@ class RankTable(NamedTuple):
     positions: NDArray[np.uint16]
     sorted_values: NDArray[np.float64]
     has_ties: NDArray[np.bool_]
+    n_levels: NDArray[np.uint16]
     has_bins: bool
 
 
@@ -67,6 +70,7 @@ def new_rank_table(n_rows: int, n_columns: int, max_positions: int = MAX_POSITIO
         np.empty((n_columns, n_rows), dtype=np.uint16),
         np.empty((n_columns, n_positions)),
         np.zeros(n_columns, dtype=np.bool_),
+        np.zeros(n_columns, dtype=np.uint16),
         n_positions < n_rows,
     )
 
@@ -140,7 +144,11 @@ def part_of_table(table: RankTable, start: int, stop: int) -> RankTable:
     """Return a view of neighbouring columns."""
     which = slice(start, stop)
     return RankTable(
-        table.positions[which], table.sorted_values[which], table.has_ties[which], table.has_bins
+        table.positions[which],
+        table.sorted_values[which],
+        table.has_ties[which],
+        table.n_levels[which],
+        table.has_bins,
     )
 
 
@@ -150,6 +158,7 @@ def take_ranks(table: RankTable, columns: NDArray[np.intp]) -> RankTable:
         table.positions[columns],
         table.sorted_values[columns],
         table.has_ties[columns],
+        table.n_levels[columns],
         table.has_bins,
     )
 
@@ -161,6 +170,7 @@ def put_ranks(
     out.positions[columns] = source.positions
     out.sorted_values[columns] = source.sorted_values
     out.has_ties[columns] = source.has_ties
+    out.n_levels[columns] = source.n_levels
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
 from umfi.forest.model import (
     Growth,
     RecordedTree,
@@ -22,18 +23,23 @@ __all__ = ["bin_by_cuts", "chi_squared", "drop_rows", "grow_recorded_tree"]
 @kernel
 def grow_recorded_tree(
     table: RankTable, response: Response, growth: Growth, seed: np.uint64, tree: int
-) -> tuple[RecordedTree, int, NDArray[np.uint32], NDArray[np.float64]]:
-    """Return one whole tree of a forest, its number of nodes, its out-of-bag rows and predictions.
+) -> tuple[RecordedTree, RankTable, int, NDArray[np.uint32], NDArray[np.float64]]:
+    """Return one whole tree of a forest, its table, number of nodes, unseen rows and predictions.
 
-    The bootstrap is that of the forest with the same seed.
+    The bootstrap is that of the forest with the same seed. The table is the one that the tree's
+    cuts are about, with categories in the tree's own order.
     """
     n_rows = response.values.shape[0]
     scratch = new_scratch(table, n_rows, response.n_classes)
     predictions = np.empty(n_rows)
     n_in_bag, n_out_of_bag = start_tree(scratch, response, growth, seed, tree)
+    own, slots = own_table(table), new_slots(table)
+    if has_levels(table):
+        rows = scratch.in_bag[:n_in_bag]
+        arrange_levels(table, table.positions, n_rows, own, rows, response, scratch, slots)
     recorded = new_recorded_tree(2 * n_in_bag)
     n_nodes = grow_tree(
-        table,
+        own,
         response,
         growth,
         scratch,
@@ -43,8 +49,8 @@ def grow_recorded_tree(
         recorded,
         True,
     )
-    rows = np.sort(scratch.out_of_bag[:n_out_of_bag])
-    return recorded, n_nodes, rows, predictions[rows]
+    unseen = np.sort(scratch.out_of_bag[:n_out_of_bag])
+    return recorded, own, n_nodes, unseen, predictions[unseen]
 
 
 @kernel

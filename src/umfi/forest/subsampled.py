@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
 from umfi.forest.model import (
     Growth,
     RecordedTree,
@@ -65,16 +66,23 @@ def _predict(
     recorded: RecordedTree,
     by_row: NDArray[np.uint16],
     rows: NDArray[np.uint32],
+    table: RankTable,
+    slots: NDArray[np.uint16],
     predictions: NDArray[np.float64],
 ) -> None:
     """Write the tree's prediction of each of the rows."""
+    is_arranged = has_levels(table)
     for local in range(rows.shape[0]):
         row = rows[local]
         node = np.uint32(0)
         feature = recorded.feature[node]
         while feature >= 0:
+            position = by_row[row, np.uint32(feature)]
+            if is_arranged and table.n_levels[feature] > 0:
+                level = np.uint32(table.sorted_values[feature, position])
+                position = slots[np.uint32(feature), level]
             # The children are neighbours; added instead of branched upon, which is hard to predict.
-            is_right = by_row[row, np.uint32(feature)] > recorded.cut[node]
+            is_right = position > recorded.cut[node]
             node = np.uint32(recorded.left[node] + is_right)
             feature = recorded.feature[node]
         predictions[row] = recorded.prediction[node]
@@ -105,7 +113,10 @@ def subsampled_totals(
     gathered = Response(
         np.empty(n_gathered), np.empty(n_gathered, dtype=np.int32), response.n_classes
     )
-    gathered_table = RankTable(positions, table.sorted_values, table.has_ties, table.has_bins)
+    own, slots = own_table(table), new_slots(table)
+    gathered_table = RankTable(
+        positions, own.sorted_values, own.has_ties, table.n_levels, table.has_bins
+    )
     recorded = new_recorded_tree(2 * n_gathered)
     predictions = np.empty(n_rows)
     tally = new_tally(n_rows, response.n_classes)
@@ -115,9 +126,14 @@ def subsampled_totals(
         n_in_bag, n_out_of_bag = _gather_rows(
             by_row, response, counts, positions, gathered, scratch, out_of_bag
         )
+        if has_levels(table):
+            rows = scratch.in_bag[:n_in_bag]
+            arrange_levels(
+                table, positions, n_in_bag, gathered_table, rows, gathered, scratch, slots
+            )
         grow_tree(
             gathered_table, gathered, growth, scratch, n_in_bag, 0, predictions, recorded, True
         )
-        _predict(recorded, by_row, out_of_bag[:n_out_of_bag], predictions)
+        _predict(recorded, by_row, out_of_bag[:n_out_of_bag], table, slots, predictions)
         add_votes(tally, out_of_bag[:n_out_of_bag], predictions, response.n_classes)
     return tally

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
 from umfi.forest.model import Growth, Response, new_recorded_tree, new_scratch
 from umfi.forest.ranks import RankTable
 from umfi.forest.streams import new_stream, start_stream
@@ -69,10 +70,14 @@ def out_of_bag_totals(
     not_recorded = new_recorded_tree(1)
     predictions = np.empty(n_rows)
     tally = new_tally(n_rows, response.n_classes)
+    own, slots = own_table(table), new_slots(table)
     for tree in range(first_tree, first_tree + n_trees):
         n_in_bag, n_out_of_bag = start_tree(scratch, response, growth, seed, tree)
+        if has_levels(table):
+            rows = scratch.in_bag[:n_in_bag]
+            arrange_levels(table, table.positions, n_rows, own, rows, response, scratch, slots)
         grow_tree(
-            table,
+            own,
             response,
             growth,
             scratch,

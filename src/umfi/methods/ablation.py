@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
+from umfi.columns import Columns, Kind
 from umfi.contracts import check_protocol
 from umfi.errors import InputError
 from umfi.methods.features import Feature, Groups
@@ -40,6 +40,7 @@ def ablation(
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
+    missing: str = "error",
     repeats: int = 1,
     subsample: int | float | None = None,
     random_state: Any = None,
@@ -91,6 +92,7 @@ def ablation(
         task=task,
         power=power,
         kinds=kinds,
+        missing=missing,
         repeats=repeats,
         subsample=subsample,
         random_state=random_state,
@@ -99,14 +101,8 @@ def ablation(
         progress=progress,
     )
 
-    if checked_test is not None and problem.columns.n_rows < ROWS_PER_COLUMN * len(
-        problem.columns.names
-    ):
-        raise InputError(
-            f"The test of ablation needs {ROWS_PER_COLUMN} rows for each column, and X has "
-            f"{problem.columns.n_rows} rows and {problem.columns.n_columns} columns: leave columns "
-            "out, or test with umfi.ultra_marginal."
-        )
+    if checked_test is not None:
+        _refuse_test(problem.columns)
 
     def contest(
         feature: Feature, _: int, permutations: Sequence[NDArray[np.intp]]
@@ -125,6 +121,23 @@ def ablation(
         checked_protocol,
         tests,
     )
+
+
+def _refuse_test(columns: Columns) -> None:
+    """Raise where no copies can be made that stand to the others as a feature does."""
+    n_numbers = columns.to_numbers().shape[1]
+    if columns.n_rows < ROWS_PER_COLUMN * n_numbers:
+        raise InputError(
+            f"The test of ablation needs {ROWS_PER_COLUMN} rows for each column, and X has "
+            f"{columns.n_rows} rows and {n_numbers} columns: leave columns out, or test with "
+            "umfi.ultra_marginal."
+        )
+    for name, kind in zip(columns.names, columns.kinds, strict=True):
+        if kind is Kind.CATEGORICAL:
+            raise InputError(
+                f"Column {name!r} is categorical, which the test of ablation does not have: leave "
+                "it out, or test with umfi.ultra_marginal."
+            )
 
 
 def _conditional_copies(
@@ -161,6 +174,6 @@ def _find_basis(columns: Columns) -> NDArray[np.float64]:
     """Return orthonormal directions that span the columns, shape (n_rows, n_directions)."""
     if columns.n_columns == 0:
         return np.zeros((columns.n_rows, 0))
-    centred = np.stack([centre(column) for column in columns.values.T], axis=1)
+    centred = np.stack([centre(column) for column in columns.to_numbers().T], axis=1)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     return left[:, sizes > NEGLIGIBLE_SHARE * sizes[0]]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.errors import InputError
+from umfi.removal import count_directions
 
 __all__ = ["Feature", "find_representatives", "read_features", "with_copies"]
 
@@ -27,11 +28,14 @@ class Feature:
         Where its columns stand in the table.
     is_constant : bool
         Whether it can tell nothing.
+    n_directions : int
+        Columns of numbers that it stands for: more than one for groups and categories.
     """
 
     name: str
     positions: tuple[int, ...]
     is_constant: bool
+    n_directions: int
 
 
 def with_copies(own: Columns, permutations: Iterable[NDArray[np.intp]]) -> list[Columns]:
@@ -76,11 +80,17 @@ def read_features(columns: Columns, groups: Groups | None) -> tuple[Feature, ...
     is_constant = columns.is_constant()
     features = []
     for position, name in enumerate(columns.names):
-        if position not in taken:
-            features.append(Feature(name, (position,), bool(is_constant[position])))
-        elif members[taken[position]][0] == position:
-            own = members[taken[position]]
-            features.append(Feature(taken[position], own, bool(is_constant[list(own)].all())))
+        if position in taken and members[taken[position]][0] != position:
+            continue
+        own = members[taken[position]] if position in taken else (position,)
+        features.append(
+            Feature(
+                name=taken.get(position, name),
+                positions=own,
+                is_constant=bool(is_constant[list(own)].all()),
+                n_directions=count_directions(columns.select(own)),
+            )
+        )
     return tuple(features)
 
 

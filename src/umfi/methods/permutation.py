@@ -46,6 +46,7 @@ def permutation(
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
+    missing: str = "error",
     repeats: int = 1,
     subsample: int | float | None = None,
     random_state: Any = None,
@@ -84,6 +85,7 @@ def permutation(
         task=task,
         power=power,
         kinds=kinds,
+        missing=missing,
         repeats=repeats,
         subsample=subsample,
         random_state=random_state,
@@ -149,7 +151,9 @@ def _tree_scores(
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return the tree's out-of-bag score plain and with each feature shuffled, shape (1 + p,)."""
-    recorded, n_nodes, rows, predictions = grow_recorded_tree(table, response, growth, seed, tree)
+    recorded, own, n_nodes, rows, predictions = grow_recorded_tree(
+        table, response, growth, seed, tree
+    )
     truth = target.values[rows]
 
     def score(standardised: NDArray[np.float64]) -> float:
@@ -158,11 +162,11 @@ def _tree_scores(
         return -float(np.mean((target.unstandardise(standardised) - truth) ** 2))
 
     scores = np.full(1 + table.positions.shape[0], score(predictions))
-    shuffle = make_shuffle(recorded, n_nodes, table, rows)
+    shuffle = make_shuffle(recorded, n_nodes, own, rows)
     # A feature the tree does not use cannot change its predictions.
     for feature in used_features(recorded, n_nodes):
         donors = shuffle(feature, rng)
-        scores[1 + feature] = score(drop_rows(recorded, table, rows, feature, donors))
+        scores[1 + feature] = score(drop_rows(recorded, own, rows, feature, donors))
     return scores
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from umfi.columns import MIN_ROWS, Columns
 from umfi.contracts import PredictivePower, measure_of
 from umfi.errors import MAX_LISTED_NAMES, InputError, check_count, listed
-from umfi.frames import read_columns
+from umfi.frames import drop_incomplete_rows, read_columns
 from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS, MIN_INTERVAL_SHARE
 from umfi.methods.features import Feature, Groups, read_features
 from umfi.power import find_power, score_columns
@@ -38,7 +38,12 @@ COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
         What measures predictive power. Estimators are cross-validated; a callable is
         ``f(columns, y, rng) -> float``.
     kinds : dict, optional
-        Column name to ``"continuous"`` or ``"boolean"``, where it is not as found.
+        Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it
+        is not as found: text is categorical, numbers are continuous.
+    missing : {"error", "drop", "level"}
+        ``"drop"`` leaves out rows with a missing value in any column or in the response;
+        ``"level"`` takes missing values as a level of their own: one more category, and for
+        numbers a lowest level, by ranks.
     repeats : int
         How often everything is run, each time with fresh seeds and a fresh subsample.
     subsample : int or float, optional
@@ -155,11 +160,14 @@ class Problem:
         n_jobs: int | None,
         executor: str | None,
         progress: bool | None,
+        missing: str = "error",
         groups: Groups | None = None,
         **own_arguments: Any,
     ) -> Problem:
         """Return the problem, or raise before anything long starts."""
-        columns = read_columns(X, kinds=kinds)
+        n_given = len(X) if missing == "drop" else 0
+        X, y = drop_incomplete_rows(X, y) if missing == "drop" else (X, y)
+        columns = read_columns(X, kinds=kinds, missing=missing)
         features = read_features(columns, groups)
         target = read_target(y, task=task, X=X)
         chosen = find_power(power, target.task)
@@ -178,6 +186,7 @@ class Problem:
             "task": task,
             "power": power if isinstance(power, str) else chosen,
             "kinds": {str(name): str(kind) for name, kind in kinds.items()} if kinds else None,
+            "missing": missing,
             "repeats": n_repeats,
             "subsample": subsample,
             "random_state": streams.entropy,
@@ -192,7 +201,7 @@ class Problem:
             "n_rows": columns.n_rows,
             "n_sampled_rows": n_sampled_rows,
             "n_features": len(features),
-            "notes": _notes(columns, target),
+            "notes": _notes(columns, target, n_given),
             "versions": _versions(),
         }
         return cls(
@@ -350,8 +359,12 @@ def _plain(value: Any) -> Any:
     return repr(value)
 
 
-def _notes(columns: Columns, target: Target) -> list[str]:
+def _notes(columns: Columns, target: Target, n_given: int) -> list[str]:
     notes = list(target.notes)
+    if n_given > columns.n_rows:
+        notes.append(
+            f"{n_given - columns.n_rows} of {n_given} rows hold missing values and are left out."
+        )
     constant = [
         name for name, flag in zip(columns.names, columns.is_constant(), strict=True) if flag
     ]

@@ -236,5 +236,5 @@ def _batch_sizes(n_permutations: int, n_rows: int, feature: Feature) -> list[int
 
 
 def _most_copies(n_rows: int, feature: Feature) -> int:
-    n_fitting = n_rows // (ROWS_PER_COPY * len(feature.positions)) - 1
+    n_fitting = n_rows // (ROWS_PER_COPY * feature.n_directions) - 1
     return int(np.clip(n_fitting, MIN_COPIES, MAX_COPIES))

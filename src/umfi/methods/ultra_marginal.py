@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from umfi.methods.features import Feature, Groups, find_representatives, with_co
 from umfi.methods.problem import Problem, with_common_parameters
 from umfi.methods.protocols import check_groups, compare_in_context
 from umfi.methods.testing import check_test, run_test
-from umfi.removal import find_remover
+from umfi.removal import AutoRemover, find_remover, refuse_levels
 from umfi.result import ImportanceResult
+from umfi.tasks import TaskName
 
 __all__ = ["ultra_marginal"]
 
@@ -38,6 +40,7 @@ def ultra_marginal(
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
+    missing: str = "error",
     repeats: int = 1,
     subsample: int | float | None = None,
     random_state: Any = None,
@@ -55,8 +58,10 @@ def ultra_marginal(
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
-    remover : {"linear", "transport"} or object
-        What turns the other features into S.
+    remover : {"linear", "transport", "sliced", "chained", "auto"} or object
+        What turns the other features into S: by regression, pair by pair, or jointly in rounds;
+        ``"auto"`` takes for each feature the gentlest of linear, transport and sliced that leaves
+        no leakage, and the table says which.
     protocol : {"matched", "paper"}
         How the two scores are made comparable. ``"matched"`` replaces x by a permuted copy for
         the second score; ``"paper"`` drops it, as the authors' package does.
@@ -84,7 +89,7 @@ def ultra_marginal(
     checked_protocol = check_protocol(protocol)
     check_groups(groups, checked_protocol)
     checked_test = check_test(test, max_permutations, alpha, checked_protocol)
-    chosen = find_remover(remover)
+    chosen = find_remover(remover, checked_protocol)
     problem = Problem.check(
         "ultra_marginal",
         X,
@@ -98,6 +103,7 @@ def ultra_marginal(
         task=task,
         power=power,
         kinds=kinds,
+        missing=missing,
         repeats=repeats,
         subsample=subsample,
         random_state=random_state,
@@ -105,11 +111,22 @@ def ultra_marginal(
         executor=executor,
         progress=progress,
     )
+    refuse_levels(problem.columns, checked_protocol)
     _refuse_large_groups(problem)
     is_used = np.ones(problem.columns.n_columns, dtype=bool)
     if checked_protocol == "matched":
         is_original = problem.columns.first_copies() == np.arange(problem.columns.n_columns)
         is_used = is_original & ~problem.columns.is_constant()
+
+    def others_of(columns: Columns, feature: Feature) -> Columns:
+        is_other = is_used.copy()
+        is_other[list(feature.positions)] = False
+        return columns.select(np.flatnonzero(is_other))
+
+    representatives = find_representatives(problem.columns, problem.features)
+    removers = {feature.name: chosen for feature in problem.features}
+    if isinstance(chosen, AutoRemover):
+        problem, removers = _choose_removers(problem, chosen, representatives, others_of)
 
     def unrelated_context(
         columns: Columns,
@@ -117,10 +134,8 @@ def ultra_marginal(
         candidates: Sequence[Columns],
         stream: tuple[str | int, ...],
     ) -> Columns:
-        is_other = is_used.copy()
-        is_other[list(feature.positions)] = False
-        unrelated = chosen.remove(
-            columns.select(np.flatnonzero(is_other)),
+        unrelated = removers[feature.name].remove(
+            others_of(columns, feature),
             candidates,
             protocol=checked_protocol,
             rng=problem.streams.generator(*stream, "removal"),
@@ -138,9 +153,35 @@ def ultra_marginal(
 
     tests = None
     if checked_test is not None:
-        representatives = find_representatives(problem.columns, problem.features)
         tests = run_test(problem, checked_test, contest, representatives)
     return compare_in_context(problem, unrelated_context, checked_protocol, tests)
+
+
+def _choose_removers(
+    problem: Problem,
+    chooser: AutoRemover,
+    representatives: Sequence[int],
+    others_of: Callable[[Columns, Feature], Columns],
+) -> tuple[Problem, dict[str, DependenceRemover]]:
+    """Return the problem with the choices among its settings, and each feature's remover."""
+
+    def work(name: TaskName) -> tuple[str, DependenceRemover]:
+        feature = problem.features[int(name[0])]
+        return chooser.choose(
+            others_of(problem.columns, feature),
+            problem.columns.select(feature.positions),
+            problem.streams.generator(feature.name, "choice of remover"),
+        )
+
+    indices = sorted(set(representatives))
+    answers = problem.run(work, [(index,) for index in indices], title="choice of removers")
+    choices = {
+        feature.name: answers[index,]
+        for feature, index in zip(problem.features, representatives, strict=True)
+    }
+    names = {name: choice for name, (choice, _) in choices.items()}
+    problem = replace(problem, settings=problem.settings | {"removers": names})
+    return problem, {name: remover for name, (_, remover) in choices.items()}
 
 
 def _refuse_large_groups(problem: Problem) -> None:
@@ -148,8 +189,8 @@ def _refuse_large_groups(problem: Problem) -> None:
     n_rows = problem.n_sampled_rows or problem.columns.n_rows
     n_most = n_rows // ROWS_PER_MEMBER
     for feature in problem.features:
-        if 1 < len(feature.positions) > n_most:
+        if len(feature.positions) > 1 and feature.n_directions > n_most:
             raise InputError(
-                f"Group {feature.name!r} has {len(feature.positions)} columns, too many for "
-                f"{n_rows} rows: {n_most} at most can be protected jointly."
+                f"Group {feature.name!r} has {feature.n_directions} columns, levels of categories "
+                f"counted, too many for {n_rows} rows: {n_most} at most can be protected jointly."
             )

@@ -11,11 +11,11 @@ import numpy as np
 from umfi.columns import Columns
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
-from umfi.frames import read_columns
+from umfi.frames import drop_incomplete_rows, read_columns
 from umfi.power.estimator import EstimatorPower
 from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower
-from umfi.power.leakage import Leakage, measure_leakages
+from umfi.power.leakage import Leakage, find_leakage, measure_leakages
 from umfi.target import Target, read_target
 from umfi.tasks import Streams, count_workers
 
@@ -25,6 +25,7 @@ __all__ = [
     "EstimatorPower",
     "ForestPower",
     "Leakage",
+    "find_leakage",
     "find_power",
     "find_statistic",
     "measure_leakages",
@@ -115,6 +116,7 @@ def predictive_power(
     power: Any = "forest",
     task: str = "auto",
     kinds: Mapping[str, str] | None = None,
+    missing: str = "error",
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> float:
@@ -127,7 +129,10 @@ def predictive_power(
     power : {"forest", "extra-trees"}, ForestPower, scikit-learn estimator or callable
     task : {"auto", "regression", "classification"}
     kinds : dict, optional
-        Column name to ``"continuous"`` or ``"boolean"``, where it is not as found.
+        Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it
+        is not as found.
+    missing : {"error", "drop", "level"}
+        What is done about missing values; see :func:`umfi.ultra_marginal`.
     random_state : None, int or Generator
     n_jobs : int, optional
         Number of workers that grow a forest's trees; all cores by default. Other powers use one.
@@ -144,7 +149,8 @@ def predictive_power(
     >>> bool(umfi.predictive_power(X, y, random_state=0) > 0.5)
     True
     """
-    columns = read_columns(X, kinds=kinds)
+    X, y = drop_incomplete_rows(X, y) if missing == "drop" else (X, y)
+    columns = read_columns(X, kinds=kinds, missing=missing)
     target = read_target(y, task=task, X=X)
     chosen = find_power(power, target.task)
     count_workers(n_jobs)

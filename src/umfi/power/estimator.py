@@ -28,6 +28,10 @@ class EstimatorPower:
     n_folds : int
         Folds are shuffled, and dealt class by class for classification.
 
+    Notes
+    -----
+    Estimators are given numbers: an indicator for each level of categories.
+
     Examples
     --------
     >>> import umfi
@@ -108,6 +112,7 @@ class EstimatorPower:
         fold_of_row = self._deal_folds(target, rng)
         labels = target.labels if target.task == "classification" else target.values
         predictions = np.empty((target.n_rows, n_answers))
+        values = columns.to_numbers()
         for fold in range(self.n_folds):
             is_test = fold_of_row == fold
             known = labels[~is_test]
@@ -116,8 +121,8 @@ class EstimatorPower:
                 continue
             model = clone(self.estimator)
             _set_random_states(model, rng)
-            model.fit(columns.values[~is_test], known)
-            predictions[is_test] = predict(model, columns.values[is_test])
+            model.fit(values[~is_test], known)
+            predictions[is_test] = predict(model, values[is_test])
         if not np.isfinite(predictions).all():
             raise InputError(
                 f"power={type(self.estimator).__name__} predicted values that are not finite: "

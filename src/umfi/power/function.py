@@ -21,7 +21,8 @@ class CallablePower:
 
     It is given the columns as an array of shape (n_rows, n_columns), the response as an array of
     shape (n_rows,) (class codes for classification) and a NumPy generator. Arrays are read-only
-    views or copies; n_columns may be 0, for the power of knowing nothing.
+    views or copies; n_columns may be 0, for the power of knowing nothing. Categories are codes
+    0, 1, ... that mean nothing but themselves.
     """
 
     function: Callable[[NDArray[np.float64], NDArray[Any], np.random.Generator], float]

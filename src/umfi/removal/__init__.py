@@ -8,27 +8,50 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from umfi.contracts import DependenceRemover, check_protocol
+from umfi.columns import Columns, Kind
+from umfi.contracts import DependenceRemover, ProtocolName, check_protocol
 from umfi.errors import InputError, unknown_name
-from umfi.frames import frame_like, read_columns
+from umfi.frames import drop_incomplete_rows, frame_like, read_columns
+from umfi.removal.auto import AutoRemover
+from umfi.removal.chained import ChainedRemover
+from umfi.removal.distortion import find_distortion
 from umfi.removal.linear import LinearRemover
+from umfi.removal.protected import count_directions
+from umfi.removal.sliced import SlicedRemover
 from umfi.removal.transport import TransportRemover
 from umfi.tasks import Streams
 
-__all__ = ["LinearRemover", "TransportRemover", "find_remover", "remove_dependence"]
+__all__ = [
+    "AutoRemover",
+    "ChainedRemover",
+    "LinearRemover",
+    "SlicedRemover",
+    "TransportRemover",
+    "count_directions",
+    "find_distortion",
+    "find_remover",
+    "refuse_levels",
+    "remove_dependence",
+]
 
 REMOVERS: dict[str, type[DependenceRemover]] = {
     "linear": LinearRemover,
     "transport": TransportRemover,
+    "sliced": SlicedRemover,
+    "chained": ChainedRemover,
+    "auto": AutoRemover,
 }
+MATCHED_ONLY = (SlicedRemover, ChainedRemover, AutoRemover)
 
 
-def find_remover(remover: str | DependenceRemover) -> DependenceRemover:
+def find_remover(
+    remover: str | DependenceRemover, protocol: ProtocolName = "matched"
+) -> DependenceRemover:
     """Return the remover of this name, or the object itself if it is one."""
     if isinstance(remover, str):
         if remover not in REMOVERS:
             raise unknown_name("remover", remover, REMOVERS)
-        return REMOVERS[remover]()
+        remover = REMOVERS[remover]()
     if isinstance(remover, type):
         name = remover.__name__
         raise InputError(f"remover={name} is a class: pass an object, {name}().")
@@ -37,7 +60,21 @@ def find_remover(remover: str | DependenceRemover) -> DependenceRemover:
             f"remover={remover!r} is not a remover: pass one of {', '.join(map(repr, REMOVERS))} "
             "or an object such as umfi.TransportRemover(rows_per_bin=30)."
         )
+    if protocol == "paper" and isinstance(remover, MATCHED_ONLY):
+        raise InputError(
+            "The paper protocol has linear and transport removal only: pass protocol='matched'."
+        )
     return remover
+
+
+def refuse_levels(columns: Columns, protocol: ProtocolName) -> None:
+    """Raise if the paper protocol meets kinds of columns that the authors' package has not."""
+    for name, kind in zip(columns.names, columns.kinds, strict=True):
+        if protocol == "paper" and kind in (Kind.ORDINAL, Kind.CATEGORICAL):
+            raise InputError(
+                f"Column {name!r} is {kind}, which the paper protocol does not have: pass "
+                "protocol='matched'."
+            )
 
 
 def remove_dependence(
@@ -47,6 +84,7 @@ def remove_dependence(
     remover: str | DependenceRemover = "transport",
     protocol: str = "matched",
     kinds: Mapping[str, str] | None = None,
+    missing: str = "error",
     random_state: Any = None,
 ) -> Any:
     """Return S, all other columns without their information about one feature.
@@ -56,13 +94,18 @@ def remove_dependence(
     X : frame or array, shape (n_rows, n_features)
     feature : str, int or list
         The protected feature, by name or position; a list is a group that is protected jointly.
-    remover : {"linear", "transport"} or object
+    remover : {"linear", "transport", "sliced", "chained", "auto"} or object
     protocol : {"matched", "paper"}
         ``"paper"`` repeats the authors' package to the last digit.
     kinds : dict, optional
-        Column name to ``"continuous"`` or ``"boolean"``, where it is not as found.
+        Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it
+        is not as found.
+    missing : {"error", "drop", "level"}
+        What is done about missing values; see :func:`umfi.ultra_marginal`. Rows that are dropped
+        are missing from S as well.
     random_state : None, int or Generator
-        For the random ranks of booleans and other columns with many equal values.
+        For the random ranks of levels and other values that many rows hold, and for the forests
+        that tell when to stop.
 
     Returns
     -------
@@ -79,8 +122,10 @@ def remove_dependence(
     1  0.15 -0.18 -0.03
     """
     checked_protocol = check_protocol(protocol)
-    chosen = find_remover(remover)
-    columns = read_columns(X, kinds=kinds)
+    chosen = find_remover(remover, checked_protocol)
+    X, _ = drop_incomplete_rows(X) if missing == "drop" else (X, None)
+    columns = read_columns(X, kinds=kinds, missing=missing)
+    refuse_levels(columns, checked_protocol)
     rng = Streams.from_random_state(random_state).generator("remove_dependence")
     is_name = str(feature) in columns.names
     is_group = isinstance(feature, list | tuple | pd.Index | np.ndarray) and not is_name

@@ -11,8 +11,9 @@ from scipy import stats
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
-from umfi.removal.regression import find_directions, regress
-from umfi.removal.steps import linear_step_ranks
+from umfi.removal.protected import linear_directions
+from umfi.removal.regression import regress
+from umfi.removal.steps import linear_step_ranks, step_values
 
 __all__ = ["LinearRemover"]
 
@@ -28,9 +29,13 @@ class LinearRemover:
 
     Notes
     -----
-    Booleans and other columns that hold the same values many times have residuals that would give
-    the protected column away. Their conditional distribution is taken as linear in the protected
-    column instead, and each value is replaced by its rank in it, drawn at random among equals.
+    A protected column of categories is taken as the indicators of its levels, the rarest together
+    where there are many.
+
+    Booleans, categories and other columns that hold the same values many times have residuals that
+    would give the protected column away. Their conditional distribution is taken as linear in the
+    protected column instead, and each value is replaced by its rank in it, drawn at random among
+    equals.
 
     Examples
     --------
@@ -55,15 +60,15 @@ class LinearRemover:
         """
         if protocol == "paper":
             return _remove_where_significant(columns, protected[0].values[:, 0])
-        directions, _ = find_directions(np.concatenate([block.values.T for block in protected]))
+        directions = linear_directions(protected)
         residuals = columns.values.T
         for direction in directions:
             residuals = regress(residuals, direction).residuals
         # A copy is gone already, ties or not.
         is_left = np.any(residuals != 0.0, axis=1)
-        for position in np.flatnonzero(columns.has_heavy_ties & is_left):
+        for position in np.flatnonzero(columns.is_stepped & is_left):
             residuals[position] = linear_step_ranks(
-                columns.values[:, position], directions, rng.random(columns.n_rows)
+                step_values(columns, position, directions.T), directions, rng.random(columns.n_rows)
             )
         return columns.with_changed(residuals.T)
 

@@ -11,12 +11,58 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from umfi.columns import Columns, Kind
 from umfi.removal.regression import centre, regress
 
-__all__ = ["linear_step_ranks", "random_ranks"]
+__all__ = ["linear_step_ranks", "random_ranks", "step_values"]
 
 # How finely the conditional distribution is followed.
-MAX_STEPS = 20
+MAX_STEPS = 60
+
+
+def step_values(
+    columns: Columns, position: int | np.intp, guides: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the column that is stepped along, shape (n_rows,).
+
+    Levels of categories need some order, and it must not come from their names. They are put in the
+    order in which they go along with the protected columns (the first axis of a correspondence
+    analysis), so that ranks given these shift as little as they can.
+
+    Parameters
+    ----------
+    columns : Columns
+    position : int
+    guides : ndarray, shape (n_rows, n_guides)
+        Numbers of the protected columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from umfi.frames import read_columns
+    >>> soils = pd.DataFrame({"soil": ["silt", "clay", "sand", "clay"] * 5})
+    >>> wetness = np.array([[0.3], [0.9], [0.1], [0.7]] * 5)
+    >>> step_values(read_columns(soils), 0, wetness)[:4]
+    array([1., 2., 0., 2.])
+    """
+    column = columns.values[:, position]
+    if columns.kinds[position] is not Kind.CATEGORICAL:
+        return column
+    codes = column.astype(np.intp)
+    counts = np.bincount(codes)
+    units = np.stack([centre(guide) for guide in guides.T], axis=1)
+    units /= np.maximum(np.sqrt(np.mean(units**2, axis=0)), 1e-12)
+    sums = np.zeros((len(counts), units.shape[1]))
+    np.add.at(sums, codes, units)
+    # Sums over roots of counts are means that weigh as much as they are known.
+    axis = np.linalg.svd(sums / np.sqrt(np.maximum(counts, 1))[:, np.newaxis])[2][0]
+    axis *= np.sign(axis[np.argmax(np.abs(axis))])
+    standing = (sums @ axis) / np.maximum(counts, 1)
+    order = np.lexsort((-counts, standing))
+    place = np.empty(len(order))
+    place[order] = np.arange(len(order))
+    return place[codes]
 
 
 def random_ranks(
@@ -42,7 +88,7 @@ def linear_step_ranks(
     """Return a column as its conditional rank, the distribution being linear in the protected ones.
 
     The chance that the column is at most v is regressed on the protected columns, for each of up
-    to 20 values v (distribution regression); a row's rank is drawn between its two steps. It is
+    to 60 values v (distribution regression); a row's rank is drawn between its two steps. It is
     independent of the protected columns where that chance is linear in them.
 
     Parameters

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns, Kind
+from umfi.columns import Columns
 from umfi.contracts import ProtocolName
 from umfi.errors import InputError, is_whole_number
 from umfi.forest import order_rows
 from umfi.jit import kernel
-from umfi.removal.regression import find_directions, regress
-from umfi.removal.steps import random_ranks
+from umfi.removal.protected import Cut, cut_block, guides_of
+from umfi.removal.regression import regress
+from umfi.removal.steps import random_ranks, step_values
 
-__all__ = ["TransportRemover"]
+__all__ = ["TransportRemover", "rank_in_bins"]
 
 # The authors' choice (section F).
 DEFAULT_ROWS_PER_BIN = 150
@@ -34,28 +34,6 @@ def _paper_bins(protected: NDArray[np.float64], rows_per_bin: int) -> list[NDArr
     return [
         np.flatnonzero((protected >= low) & (protected <= high)) for low, high in pairwise(edges)
     ]
-
-
-def _equal_count_bins(protected: NDArray[np.float64], rows_per_bin: int) -> list[NDArray[np.intp]]:
-    """Return the rows of each of about equally full bins; equal values share a bin."""
-    n_rows = len(protected)
-    n_bins = max(1, round(n_rows / rows_per_bin))
-    _, value_of_row, counts = np.unique(protected, return_inverse=True, return_counts=True)
-    # A value belongs to the bin in which the middle of its rows falls.
-    middles = np.cumsum(counts) - counts / 2.0
-    bin_of_row = np.floor(middles * n_bins / n_rows).astype(np.intp)[value_of_row]
-    return _rows_by_label(bin_of_row)
-
-
-def _value_bins(protected: NDArray[np.float64]) -> list[NDArray[np.intp]]:
-    """Return the rows of each distinct value."""
-    return _rows_by_label(np.unique(protected, return_inverse=True)[1])
-
-
-def _rows_by_label(labels: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    order = np.argsort(labels, kind="stable")
-    starts = np.flatnonzero(np.diff(labels[order])) + 1
-    return list(np.split(order, starts))
 
 
 @dataclass(frozen=True)
@@ -76,10 +54,13 @@ class TransportRemover:
     Several protected columns are taken one after the other, each as its residual on those of the
     same group before it.
 
-    A boolean protected column has one bin for each of its two values. A boolean column, or another
-    one that holds the same values many times, is not regressed when it is transported, and its rows
-    are ranked at random among equals: equal ranks would differ from bin to bin and so give the bin
-    away.
+    Booleans and categories have a bin for each level, rare ones together; so have other values that
+    many rows hold, and missing values. Where bins differ in size, ranks are drawn between their
+    neighbours.
+
+    A column of levels, or another one that holds the same values many times, is not regressed when
+    it is transported, and its rows are ranked at random among equals: equal ranks would differ from
+    bin to bin and so give the bin away.
 
     Examples
     --------
@@ -113,25 +94,9 @@ class TransportRemover:
         if protocol == "paper":
             transported = self._paper_ranks(columns.values, protected[0].values[:, 0])
         else:
-            cuts = [cut for block in protected for cut in self._cut(block)]
-            transported = _conditional_ranks(columns, cuts, rng)
+            cuts = [cut for block in protected for cut in cut_block(block, self.rows_per_bin)]
+            transported = _conditional_ranks(columns, cuts, guides_of(protected), rng)
         return columns.with_changed(transported.T)
-
-    def _cut(self, block: Columns) -> list[_Cut]:
-        """Return the bins along each column of a group."""
-        # Booleans first: their residuals on each other still take few values, one for each cell.
-        is_boolean = np.array([kind is Kind.BOOLEAN for kind in block.kinds])
-        order = np.argsort(~is_boolean, kind="stable")
-        directions, positions = find_directions(block.values.T[order])
-        return [
-            _Cut(
-                direction,
-                _value_bins(direction)
-                if is_boolean[order][position]
-                else _equal_count_bins(direction, self.rows_per_bin),
-            )
-            for direction, position in zip(directions, positions, strict=True)
-        ]
 
     def _paper_ranks(
         self, values: NDArray[np.float64], protected: NDArray[np.float64]
@@ -143,15 +108,11 @@ class TransportRemover:
         return transported
 
 
-class _Cut(NamedTuple):
-    """A protected column, shape (n_rows,), and the rows of each of its bins."""
-
-    protected: NDArray[np.float64]
-    bins: list[NDArray[np.intp]]
-
-
 def _conditional_ranks(
-    columns: Columns, cuts: list[_Cut], rng: np.random.Generator
+    columns: Columns,
+    cuts: list[Cut],
+    guides: NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_columns, n_rows).
 
@@ -160,43 +121,76 @@ def _conditional_ranks(
     would seem to know more than its copies: an unrelated one by half a standard deviation
     (measured), instead of by nothing.
     """
-    is_stepped = columns.has_heavy_ties
+    is_stepped = columns.is_stepped
+    stepped = columns.values[:, is_stepped]
+    for place, position in enumerate(np.flatnonzero(is_stepped)):
+        stepped[:, place] = step_values(columns, position, guides)
     values = columns.values.T
     ranks = np.empty(values.shape)
     residuals = np.empty(values.shape)
     scale = np.empty(values.shape)
-    for place, (protected, bins) in enumerate(cuts):
+    for place, cut in enumerate(cuts):
         if place > 0:
             values = np.empty(values.shape)
             _read_scale(ranks, scale, values)
         is_smooth = ~is_stepped if place == 0 else np.ones(len(values), dtype=bool)
         smooth = values if is_smooth.all() else values[is_smooth]
         smooth_ranks = ranks if is_smooth.all() else np.empty(smooth.shape)
-        for rows in bins:
-            residuals_there = _transport(smooth, protected, rows, 0.5, smooth_ranks)
+        for rows in cut.bins:
+            residuals_there = _transport(smooth, cut.protected, rows, 0.5, smooth_ranks)
+            if cut.is_uneven:
+                _blur_ranks(smooth_ranks, rows, residuals_there, rng)
             if place == 0 and len(cuts) > 1:
                 residuals[np.ix_(is_smooth, rows)] = residuals_there
         if not is_smooth.all():
             ranks[is_smooth] = smooth_ranks
-            _rank_steps(columns.values[:, is_stepped], bins, rng, ranks, is_stepped)
+            _rank_steps(stepped, cut, rng, ranks, is_stepped)
         if place == 0 and len(cuts) > 1:
             scale[is_smooth] = np.sort(residuals[is_smooth], axis=1)
             scale[is_stepped] = (np.arange(columns.n_rows) + 0.5) / columns.n_rows
     return ranks
 
 
+def rank_in_bins(
+    columns: NDArray[np.float64], cut: Cut, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the shares at which residuals stand in their bin, shape (n_columns, n_rows)."""
+    ranks = np.empty(columns.shape)
+    for rows in cut.bins:
+        residuals = _transport(columns, cut.protected, rows, 0.5, ranks)
+        if cut.is_uneven:
+            _blur_ranks(ranks, rows, residuals, rng)
+    return ranks
+
+
 def _rank_steps(
     stepped: NDArray[np.float64],
-    bins: list[NDArray[np.intp]],
+    cut: Cut,
     rng: np.random.Generator,
     ranks: NDArray[np.float64],
     is_stepped: NDArray[np.bool_],
 ) -> None:
-    """Write the ranks of columns with heavy ties, at random among equals."""
+    """Write the ranks of columns whose values are levels, at random among equals."""
     tie_breaks = rng.random(stepped.shape)
-    for rows in bins:
+    offsets = rng.random(stepped.shape) if cut.is_uneven else np.full(stepped.shape, 0.5)
+    for rows in cut.bins:
         drawn = random_ranks(stepped[rows], tie_breaks[rows])
-        ranks[np.ix_(is_stepped, rows)] = (drawn.T - 0.5) / len(rows)
+        ranks[np.ix_(is_stepped, rows)] = (drawn - offsets[rows]).T / len(rows)
+
+
+def _blur_ranks(
+    ranks: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    residuals: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> None:
+    """Draw each rank between its two neighbours, or the steps of ranks would tell a bin's size.
+
+    What removal has made constant stays so.
+    """
+    noise = (rng.random(residuals.shape) - 0.5) / len(rows)
+    noise[~residuals.any(axis=1)] = 0.0
+    ranks[:, rows] += noise
 
 
 def _transport(

@@ -1,0 +1,162 @@
+"""How well removal works on a table: what is left to tell a feature, and what else is lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from umfi.errors import listed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Diagnosis", "find_verdict"]
+
+# Leakage up to this is as good as none, and up to that may be lived with; in R².
+GOOD_LEAKAGE, DOUBTFUL_LEAKAGE = 0.05, 0.15
+# What the fit may hide before a good removal is doubtful.
+HIDDEN_LEAKAGE = 0.15
+# Less retention than this deserves a word.
+LOW_RETENTION = 0.7
+GENTLE_REMOVERS = ("linear", "transport")
+
+
+def find_verdict(leakage: float, excess: float) -> str:
+    """Return good, doubtful or failed.
+
+    Examples
+    --------
+    >>> find_verdict(0.02, 0.01), find_verdict(0.02, 0.3), find_verdict(0.5, 0.5)
+    ('good', 'doubtful', 'failed')
+    """
+    if leakage > DOUBTFUL_LEAKAGE:
+        return "failed"
+    if leakage > GOOD_LEAKAGE or excess > HIDDEN_LEAKAGE:
+        return "doubtful"
+    return "good"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What :func:`umfi.diagnose` found.
+
+    Attributes
+    ----------
+    table : DataFrame, one row for each remover and feature
+        ``remover, feature``;
+
+        ``before``, the out-of-bag R² with which the other features tell the feature as they are;
+
+        ``leakage``, the same after removal, by the one that finds more of a forest and extremely
+        randomised trees (for booleans and categories the share of the room above chance);
+
+        ``excess``, how much better the feature is told than permuted copies of it that were
+        removed together with it: a transformation that is fitted to these rows tells less than
+        nothing about what it was fitted to, which can hide leakage, but not from this difference;
+
+        ``retention``, the power of what is left together with the feature, as a share of the power
+        of all features; missing without a response;
+
+        ``distortion``, the mean over the other features of 1 - MIC_e(before, after);
+
+        ``verdict``, good up to a leakage of 0.05 and an excess of 0.15, failed beyond a leakage
+        of 0.15, doubtful between.
+    settings : dict
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+    >>> found = umfi.diagnose(X, y, remover="linear", random_state=0)
+    >>> found.table["verdict"].tolist()
+    ['good', 'good', 'good', 'good']
+    """
+
+    table: pd.DataFrame
+    settings: dict[str, Any]
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row a remover: numbers of verdicts and means."""
+        rows = []
+        for remover, part in self.table.groupby("remover", sort=False):
+            counts = part["verdict"].value_counts()
+            rows.append(
+                {
+                    "remover": remover,
+                    **{name: int(counts.get(name, 0)) for name in ("good", "doubtful", "failed")},
+                    "leakage": part["leakage"].mean(),
+                    "worst": part["leakage"].max(),
+                    "retention": part["retention"].mean(),
+                    "distortion": part["distortion"].mean(),
+                }
+            )
+        return pd.DataFrame(rows)
+
+    @property
+    def advice(self) -> list[str]:
+        """What to do, in words."""
+        return [
+            sentence
+            for remover, part in self.table.groupby("remover", sort=False)
+            for sentence in _advise(str(remover), part)
+        ]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw leakage before and after for each feature (as figures 6 and 14 of the paper)."""
+        from umfi.plots import plot_leakage
+
+        return plot_leakage(self, ax=ax)
+
+    def __repr__(self) -> str:
+        """Return the summary and the advice."""
+        shown = self.summary.round(3)
+        if self.summary["retention"].isna().all():
+            shown = shown.drop(columns="retention")
+        return "\n".join([shown.to_string(index=False), "", *self.advice])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        table = self.table.round(3).to_html(index=False)
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self.advice) + table
+
+
+def _advise(remover: str, part: pd.DataFrame) -> list[str]:
+    """Return sentences about one remover."""
+    bad = part[part["verdict"] != "good"].sort_values("leakage", ascending=False)
+    worst = listed(bad["feature"].head(3).tolist())
+    sentences = []
+    if len(bad) == 0:
+        sentences.append(
+            f"{remover}: nothing of any of the {len(part)} features is left in the others; its "
+            "importances can be taken as they are."
+        )
+    elif (bad["leakage"] <= GOOD_LEAKAGE).all():
+        sentences.append(
+            f"{remover}: forests find nothing of any feature in the others; for {len(bad)} of "
+            f"{len(part)}, {worst} first, that is in part because removal is fitted to these very "
+            "rows, so their p-values may be too small."
+        )
+    else:
+        n_failed = int((bad["verdict"] == "failed").sum())
+        sentences.append(
+            f"{remover}: {len(bad)} of {len(part)} features are still told by the others "
+            f"({n_failed} clearly), {worst} first. Their importances may be too low where others "
+            "tell the same, and above zero where they are unrelated."
+        )
+        sentences.append(
+            f"Try remover='sliced' or remover='auto' instead of {remover!r}."
+            if remover in GENTLE_REMOVERS
+            else "Protect features that tell each other as one group (groups=), or leave one out."
+        )
+    retention = part["retention"].mean()
+    if np.isfinite(retention) and retention < LOW_RETENTION:
+        sentences.append(
+            f"{remover} keeps {100 * retention:.0f} % of the power on average: importances are "
+            "comparable with each other, and smaller than with a gentler remover."
+        )
+    return sentences
