@@ -39,8 +39,8 @@ def cross_validated(judge: object, S: np.ndarray, x: np.ndarray) -> float:
 def judge(name: str, removers: list[str]) -> pd.DataFrame:
     X, y = umfi.datasets.load_camels() if name == "camels" else umfi.datasets.load_brca()
     judges = {
-        "forest": RandomForestRegressor(200, random_state=0),
-        "boosting": GradientBoostingRegressor(n_estimators=100, subsample=0.5, random_state=0),
+        "forest": RandomForestRegressor(100, max_features=1 / 3, random_state=0),
+        "boosting": GradientBoostingRegressor(subsample=0.5, max_features=1 / 3, random_state=0),
     }
 
     def retained(table: pd.DataFrame) -> float:

@@ -77,6 +77,32 @@ BAD_TABLES = {
 }
 
 
+BAD_RESPONSES_TO_DROP = {
+    "nothing": (None, "X is a NoneType: pass a pandas", None),
+    "lazy": (pl.LazyFrame({"a": range(20)}), r"pass X.collect\(\)", None),
+    "two columns": (X, "y has 2 dimensions", np.zeros((ROWS, 2))),
+    "a number": (X, "y is a int: pass a series", 5),
+    "one of the columns": (X, "is itself a column of X", "rain"),
+    "empty column": (X.assign(empty=np.nan), "no value at all in 'empty': drop it", None),
+    "no whole row": (
+        pd.DataFrame({"a": [np.nan, 1.0, 2.0] * 20, "b": [3.0, np.nan, np.nan] * 20}),
+        "Every row has a missing value: drop columns, or pass missing='level'",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_RESPONSES_TO_DROP)
+def test_what_cannot_be_dropped_from_is_refused_in_a_sentence(name):
+    table, message, response = BAD_RESPONSES_TO_DROP[name]
+    if response is None:
+        response = Y
+    elif isinstance(response, str):
+        response = table[response]
+    with pytest.raises(umfi.InputError, match=message):
+        umfi.ultra_marginal(table, response, missing="drop", power=NoPower())
+
+
 @pytest.mark.parametrize("name", BAD_TABLES)
 def test_bad_tables_are_refused(name):
     table, message = BAD_TABLES[name]

@@ -233,3 +233,18 @@ def test_rows_are_dropped_from_every_kind_of_table(name):
     told = umfi.predictive_power(table(gaps), values(response), missing="drop", random_state=0)
     is_complete = gaps.notna().all(axis=1).to_numpy() & ~np.isnan(response)
     assert told == umfi.predictive_power(X[is_complete], y[is_complete], random_state=0)
+
+
+def test_labels_and_gaps_in_a_list_stay_labels():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 2))
+    y = ["a" if value > 0 else "b" for value in X[:, 0]]
+    y[3] = np.nan
+    result = umfi.bivariate(X, y, missing="drop", random_state=0)
+    assert result.settings["classes"] == ["a", "b"]
+    masked = np.ma.masked_array((X[:, 0] > 0).astype(int), mask=np.arange(60) == 7)
+    result = umfi.bivariate(X, masked, missing="drop", random_state=0)
+    assert result.settings["task"] == "classification"
+    assert result.settings["n_rows"] == 59
+    arrow = pa.array([None, *X[1:, 0]])
+    assert umfi.bivariate(X, arrow, missing="drop", random_state=0).settings["n_rows"] == 59

@@ -7,8 +7,8 @@ known from where they came from.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -55,14 +55,14 @@ class Columns:
         One unique name a column.
     kinds : tuple of Kind
         One kind a column.
-    missing : frozenset of str
-        Names of columns whose smallest value stands for a missing one.
+    missing : dict
+        Name of a column to the value in it that stands for a missing one.
     """
 
     values: NDArray[np.float64]
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
-    missing: frozenset[str] = frozenset()
+    missing: Mapping[str, float] = field(default_factory=dict)
 
     # Found out once: not fields, because a copy with other values must not inherit them, and not
     # cached_property, whose lock in Python 3.11 makes threads wait for each other.
@@ -102,16 +102,18 @@ class Columns:
 
     def is_missing(self, position: int) -> NDArray[np.bool_]:
         """Return a mask, shape (n_rows,): where a column has no value."""
-        column = self.values[:, position]
-        return (column == column.min()) & (self.names[position] in self.missing)
+        return self.values[:, position] == self.missing.get(self.names[position], np.nan)
 
     @property
     def is_stepped(self) -> NDArray[np.bool_]:
         """A mask, shape (n_columns,): columns whose values are levels rather than measures.
 
-        Ordinals and categories, and whatever has heavy ties.
+        Ordinals and categories, and whatever has heavy ties, be it of gaps.
         """
-        has_levels = [kind in (Kind.ORDINAL, Kind.CATEGORICAL) for kind in self.kinds]
+        has_levels = [
+            kind is Kind.CATEGORICAL or (kind is Kind.ORDINAL and name not in self.missing)
+            for kind, name in zip(self.kinds, self.names, strict=True)
+        ]
         return self.has_heavy_ties | np.array(has_levels, dtype=bool)
 
     @property
@@ -177,7 +179,12 @@ class Columns:
             values=np.asfortranarray(self.values[:, positions]),
             names=tuple([self.names[position] for position in chosen]),
             kinds=tuple([self.kinds[position] for position in chosen]),
-            missing=self.missing.intersection(map(self.names.__getitem__, chosen)),
+            missing=self.missing
+            and {
+                self.names[position]: self.missing[self.names[position]]
+                for position in chosen
+                if self.names[position] in self.missing
+            },
         )
         return selected._made_from(_Selection(self, positions))
 
@@ -206,7 +213,11 @@ class Columns:
             values=np.asfortranarray(values),
             names=self.names,
             kinds=tuple(kinds),
-            missing=self.missing if not is_changed.all() else frozenset(),
+            missing={
+                name: self.missing[name]
+                for name, flag in zip(self.names, is_changed, strict=True)
+                if name in self.missing and not flag
+            },
         )
         if is_changed.all():
             return changed
@@ -225,20 +236,15 @@ class Columns:
             values=values,
             names=other.names + self.names,
             kinds=other.kinds + self.kinds,
-            missing=other.missing | self.missing,
+            missing={**other.missing, **self.missing},
         )
         return joined._made_from(_Join(other, self))
 
-    def to_numbers(self, max_levels: int | None = None) -> NDArray[np.float64]:
+    def to_numbers(self) -> NDArray[np.float64]:
         """Return the columns as numbers for those who calculate with them, shape (n_rows, any).
 
         Categories become an indicator for each level, and a column with missing values its values
         with their mean in the gaps, and an indicator of these.
-
-        Parameters
-        ----------
-        max_levels : int, optional
-            Of categories with more levels only the commonest are told apart.
 
         Examples
         --------
@@ -256,16 +262,17 @@ class Columns:
         for position, kind in enumerate(self.kinds):
             column = self.values[:, position]
             if kind is Kind.CATEGORICAL:
-                counts = np.bincount(column.astype(np.intp))
-                levels = np.argsort(-counts, kind="stable")[:max_levels]
-                numbers += [column == level for level in np.sort(levels) if counts[level] > 0]
+                numbers += [column == level for level in np.unique(column)]
             elif self.names[position] in self.missing:
                 is_gap = self.is_missing(position)
                 known = column[~is_gap].mean() if not is_gap.all() else 0.0
                 numbers += [np.where(is_gap, known, column), is_gap]
             else:
                 numbers.append(column)
-        return np.asfortranarray(np.stack(numbers, axis=1), dtype=np.float64)
+        values = np.empty((self.n_rows, len(numbers)), order="F")
+        for place, column in enumerate(numbers):
+            values[:, place] = column
+        return values
 
     def is_constant(self) -> NDArray[np.bool_]:
         """Return a mask, shape (n_columns,): columns that hold one value only."""
@@ -274,7 +281,7 @@ class Columns:
         return np.all(self.values == self.values[:1], axis=0)
 
     def first_copies(self) -> NDArray[np.intp]:
-        """Return for each column the position of the first column with the same values.
+        """Return for each column the position of the first column of its kind with its values.
 
         Examples
         --------
@@ -284,9 +291,17 @@ class Columns:
         >>> read_columns(np.column_stack([rows, -rows, rows])).first_copies()
         array([0, 1, 0])
         """
-        first: dict[bytes, int] = {}
-        # Adding zero turns -0.0 into 0.0, which is the same value with other bytes.
-        keys = (hashlib.blake2b(column + 0.0).digest() for column in self.values.T)
+        first: dict[tuple[bool, float | None, bytes], int] = {}
+        # Adding zero turns -0.0 into 0.0, which is the same value with other bytes. Codes of
+        # categories are no numbers.
+        keys = (
+            (
+                kind is Kind.CATEGORICAL,
+                self.missing.get(name),
+                hashlib.blake2b(column + 0.0).digest(),
+            )
+            for column, kind, name in zip(self.values.T, self.kinds, self.names, strict=True)
+        )
         return np.array(
             [first.setdefault(key, position) for position, key in enumerate(keys)], dtype=np.intp
         )

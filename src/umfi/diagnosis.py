@@ -21,22 +21,32 @@ GOOD_LEAKAGE, DOUBTFUL_LEAKAGE = 0.05, 0.15
 HIDDEN_LEAKAGE = 0.15
 # Less retention than this deserves a word.
 LOW_RETENTION = 0.7
-GENTLE_REMOVERS = ("linear", "transport")
+GENTLE_REMOVERS = ("linear", "transport", "LinearRemover", "TransportRemover")
 
 
-def find_verdict(leakage: float, excess: float) -> str:
+def find_verdict(
+    leakage: float, excess: float, chance: float = GOOD_LEAKAGE, is_rare: bool = False
+) -> str:
     """Return good, doubtful or failed.
+
+    Parameters
+    ----------
+    leakage, excess : float
+        See :class:`Diagnosis`.
+    chance : float
+        What chance alone may show in a table of this size.
+    is_rare : bool
+        Whether the feature has levels too rare to be judged.
 
     Examples
     --------
     >>> find_verdict(0.02, 0.01), find_verdict(0.02, 0.3), find_verdict(0.5, 0.5)
     ('good', 'doubtful', 'failed')
     """
-    if leakage > DOUBTFUL_LEAKAGE:
+    if leakage > max(DOUBTFUL_LEAKAGE, chance):
         return "failed"
-    if leakage > GOOD_LEAKAGE or excess > HIDDEN_LEAKAGE:
-        return "doubtful"
-    return "good"
+    is_leaking = leakage > max(GOOD_LEAKAGE, chance) or excess > max(HIDDEN_LEAKAGE, chance)
+    return "doubtful" if is_leaking or is_rare else "good"
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Diagnosis:
     Attributes
     ----------
     table : DataFrame, one row for each remover and feature
-        ``remover, feature``;
+        ``remover, feature``, and ``choice``, the remover that ``"auto"`` took;
 
         ``before``, the out-of-bag R² with which the other features tell the feature as they are;
 
@@ -63,7 +73,8 @@ class Diagnosis:
         ``distortion``, the mean over the other features of 1 - MIC_e(before, after);
 
         ``verdict``, good up to a leakage of 0.05 and an excess of 0.15, failed beyond a leakage
-        of 0.15, doubtful between.
+        of 0.15, doubtful between; in short tables chance is allowed for. A feature with levels
+        of fewer than 10 rows is doubtful at best, because nobody can tell.
     settings : dict
 
     Examples
@@ -150,7 +161,7 @@ def _advise(remover: str, part: pd.DataFrame) -> list[str]:
         )
         sentences.append(
             f"Try remover='sliced' or remover='auto' instead of {remover!r}."
-            if remover in GENTLE_REMOVERS
+            if remover.startswith(GENTLE_REMOVERS)
             else "Protect features that tell each other as one group (groups=), or leave one out."
         )
     retention = part["retention"].mean()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from umfi.columns import MIN_ROWS, Columns, Kind
@@ -79,12 +80,14 @@ def read_columns(
         values=values,
         names=names,
         kinds=tuple(column.kind for column in read.values()),
-        missing=frozenset(name for name, column in read.items() if column.is_lowest_missing),
+        missing={name: column.gap for name, column in read.items() if column.gap is not None},
     )
 
 
 def drop_incomplete_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
     """Return the rows of a table, and of its response, that have no missing value.
+
+    What is no table or no response is returned as it is, to be refused by those who read it.
 
     Examples
     --------
@@ -93,32 +96,44 @@ def drop_incomplete_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
     >>> X.tolist(), y.tolist()
     ([[1.0], [3.0]], [1, 3])
     """
-    if isinstance(X, np.ndarray | list | tuple):
-        X = _as_array(X)
-        columns = list(_array_columns(X).values())
-    else:
-        columns = list(_frame_columns(X).values())
-    is_complete = np.ones(len(columns[0]) if columns else 0, dtype=bool)
-    for column in columns:
-        is_complete &= ~_find_gaps(column)
-    if y is not None:
-        response = np.ma.filled(y.astype(float), np.nan) if np.ma.isMaskedArray(y) else y
-        if not hasattr(response, "shape") and isinstance(response, list | tuple):
-            response = np.asarray(response)
-        series = _series_or_array(response)
-        if len(series) != len(is_complete):
-            return X, y  # Refused later, with a sentence on lengths.
-        is_complete &= ~_find_gaps(series)
+    is_sequence = isinstance(X, np.ndarray | list | tuple)
+    table = _as_array(X) if is_sequence else X
+    columns = _array_columns(table) if is_sequence else _frame_columns(X)
+    is_complete = np.ones(len(next(iter(columns.values()), ())), dtype=bool)
+    for name, column in columns.items():
+        is_gap = _find_gaps(column)
+        if is_gap.all() and len(is_gap) > 0:
+            raise InputError(f"X has no value at all in {name!r}: drop it.")
+        is_complete &= ~is_gap
+    response = _as_response(y)
+    if response is not None and len(response) == len(is_complete):
+        is_complete &= ~_find_gaps(response)
+    if is_complete.all():
+        return X, y
+    if not is_complete.any():
+        raise InputError("Every row has a missing value: drop columns, or pass missing='level'.")
+    if response is not None and len(response) == len(is_complete):
         y = _take_complete(response, is_complete)
-    return _take_complete(X, is_complete), y
+    return _take_complete(table, is_complete), y
 
 
-def _series_or_array(y: Any) -> Any:
+def _as_response(y: Any) -> Any:
+    """Return a response whose rows can be taken, a series or an array, or None if it is neither."""
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(y, pyarrow.Array):
+        y = pyarrow.chunked_array([y])
+    if isinstance(y, list | tuple):
+        # Lists may mix labels and gaps, which NumPy would turn into text.
+        is_mixed = any(value is None or value != value for value in y)
+        y = np.array(y, dtype=object if is_mixed else None)
     if isinstance(y, np.ndarray):
-        return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-    native = nw.from_native(y, allow_series=True, eager_only=True, pass_through=True)
+        return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else (y if y.ndim == 1 else None)
+    try:
+        native = nw.from_native(y, allow_series=True, eager_only=True)
+    except TypeError:
+        return None
     if isinstance(native, nw.DataFrame):
-        return native.get_column(native.columns[0])
+        return native.get_column(native.columns[0]) if len(native.columns) == 1 else None
     return native
 
 
@@ -129,19 +144,21 @@ def _find_gaps(column: Any) -> NDArray[np.bool_]:
         if column.dtype.is_float():
             is_gap |= np.array(column.is_nan().fill_null(True).to_list(), dtype=bool)
         return is_gap
-    array = np.asarray(column)
-    if array.dtype.kind == "f":
-        return np.isnan(array)
-    if array.dtype.kind == "O":
-        return np.array([value is None or value != value for value in array])
-    return np.zeros(len(array), dtype=bool)
+    if np.ma.isMaskedArray(column):
+        return np.ma.getmaskarray(column)
+    return np.asarray(pd.isna(column), dtype=bool)
 
 
 def _take_complete(table: Any, is_complete: NDArray[np.bool_]) -> Any:
+    if np.ma.isMaskedArray(table):
+        return table[is_complete].data
     if isinstance(table, np.ndarray):
-        return table[is_complete]
-    native = nw.from_native(table, allow_series=True, eager_only=True)
-    return native.filter(is_complete.tolist()).to_native()
+        taken = table[is_complete]
+        # Numbers that stood beside gaps in a list are numbers again.
+        return np.array(taken.tolist()) if taken.dtype == object else taken
+    if isinstance(table, nw.Series):
+        return table.filter(is_complete.tolist()).to_native()
+    return nw.from_native(table, eager_only=True).filter(is_complete.tolist()).to_native()
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -195,12 +212,12 @@ class _Read(NamedTuple):
     ----------
     values : ndarray of float64, shape (n_rows,)
     kind : Kind
-    is_lowest_missing : whether the smallest value stands for a missing one
+    gap : the value that stands for a missing one, if any
     """
 
     values: NDArray[np.float64]
     kind: Kind
-    is_lowest_missing: bool = False
+    gap: float | None = None
 
 
 def _read_all(columns: dict[str, Any], kinds: Mapping[str, str], missing: str) -> dict[str, _Read]:
@@ -241,6 +258,13 @@ def _find_problem(series: nw.Series[Any], kind: Kind | None) -> str | None:
                 "ordered pandas.Categorical."
             )
         return None
+    if dtype == nw.Object and all(
+        value is None or isinstance(value, bool) for value in series.to_list()
+    ):
+        return (
+            "Column {} holds booleans and gaps as Python objects: convert it, for example by "
+            "astype('boolean')."
+        )
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         example = next((value for value in series.to_list() if value is not None), None)
         return (
@@ -272,7 +296,7 @@ def _read_column(column: Any, kind: Kind | None) -> _Read | str:
     else:
         values = _numbers(column)
         n_levels = 2 if _has_two_values(values) else 0
-        if kind is Kind.CATEGORICAL:
+        if kind is Kind.CATEGORICAL and not np.isinf(values).any():
             values = _number_levels(values.tolist())
             n_levels = int(np.nanmax(values, initial=-1.0)) + 1
         elif kind is None:
@@ -352,7 +376,7 @@ def _fill_gaps(column: _Read) -> _Read:
         return _Read(_number_levels(labels.tolist()), Kind.CATEGORICAL)
     low, high = values[~is_gap].min(), values[~is_gap].max()
     below = low - max(0.1 * (high - low), 1e-3 * abs(low), 1e-300)
-    return _Read(np.where(is_gap, below, values), Kind.ORDINAL, True)
+    return _Read(np.where(is_gap, below, values), Kind.ORDINAL, float(below))
 
 
 def _refuse_unknown_kinds(kinds: Mapping[str, str], names: Sequence[str]) -> None:

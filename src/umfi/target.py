@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from umfi.errors import InputError, unknown_name
 
-__all__ = ["Target", "Task", "read_target"]
+__all__ = ["Target", "Task", "read_target", "refuse_mismatch"]
 
 Task = Literal["regression", "classification"]
 TASKS: tuple[str, ...] = ("auto", "regression", "classification")
@@ -105,12 +105,20 @@ def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
     if X is not None:
         _refuse_mismatch(X, y, series, name)
     if series.null_count() > 0 or (series.dtype.is_float() and series.is_nan().any()):
-        raise InputError(f"The response {name!r} holds missing values: drop these rows.")
+        raise InputError(
+            f"The response {name!r} holds missing values: drop these rows, or pass missing='drop'."
+        )
     series = _without_objects(series)
     found, notes = _find_task(series, task)
     if found == "classification":
         return _class_target(series, name, notes)
     return _number_target(series, name, notes)
+
+
+def refuse_mismatch(X: Any, y: Any) -> None:
+    """Raise if a response cannot belong to a table: other rows, or one of its columns."""
+    series = _target_series(y)
+    _refuse_mismatch(X, y, series, str(series.name) if series.name not in (None, "") else "y")
 
 
 def _target_series(y: Any) -> nw.Series[Any]:

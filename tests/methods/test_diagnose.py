@@ -112,7 +112,13 @@ def test_what_makes_no_sense_is_refused():
         umfi.diagnose(X, remover=[])
     with pytest.raises(InputError, match="did you mean 'sliced'"):
         umfi.diagnose(X, remover=["linear", "slided"])
-    with pytest.raises(InputError, match="one column only"):
+    with pytest.raises(InputError, match="names a remover twice"):
+        umfi.diagnose(X, remover=["linear", "linear"])
+    with pytest.raises(InputError, match="All columns are constant"):
+        umfi.diagnose(0.0 * X)
+    with pytest.raises(InputError, match="no other features that 'all'"):
+        umfi.diagnose(X, groups={"all": list(X)})
+    with pytest.raises(InputError, match="no other features that 'x1'"):
         umfi.diagnose(X[["x1"]])
 
 

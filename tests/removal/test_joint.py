@@ -161,3 +161,55 @@ def test_a_tolerance_is_an_r_squared(tolerance):
 def test_a_number_of_rounds_is_a_count():
     with pytest.raises(InputError, match="max_rounds=0"):
         umfi.SlicedRemover(max_rounds=0)
+
+
+def test_short_tables_of_levels_are_not_left_as_they_are():
+    """A table that fills one bin: levels follow the protected column inside it."""
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=150)
+    X = pd.DataFrame({"x": x, "rounded": np.round(x + 0.5 * rng.normal(size=150)), "gap": x})
+    X["gap"] += 0.5 * rng.normal(size=150)
+    X.loc[3, "gap"] = np.nan
+    S = umfi.remove_dependence(X, "x", missing="level", random_state=0)
+    # Left as they are they would have 0.88; chances are linear in x only nearly.
+    assert abs(S["rounded"].corr(X["x"])) < 0.35
+    assert abs(S["gap"].corr(X["x"])) < 0.35
+
+
+@pytest.mark.parametrize("remover", ["linear", "transport", "sliced", "chained"])
+def test_rare_levels_are_removed_with_those_like_them(remover):
+    rng = np.random.default_rng(10)
+    site = rng.integers(0, 200, 1000)
+    height = rng.normal(size=200)[site]
+    X = pd.DataFrame({"site": site.astype(str), "height": height + 0.05 * rng.normal(size=1000)})
+    X["apart"] = rng.normal(size=1000)
+    S = umfi.remove_dependence(X, "site", remover=remover, random_state=0)
+    assert S["height"].corr(pd.Series(height)) ** 2 < 0.05
+    note = umfi.bivariate(X, height, power=umfi.ForestPower(n_trees=2)).settings["notes"][0]
+    assert "Levels of fewer than 10 rows in 'site'" in note
+
+
+@pytest.mark.parametrize("remover", ["sliced", "chained"])
+def test_long_tables_are_fitted_from_some_of_their_rows(monkeypatch, remover):
+    monkeypatch.setattr(joint, "MAX_FITTED_ROWS", 500)
+    monkeypatch.setattr(joint, "MAX_FITTED_OF_BIN", 100)
+    rng = np.random.default_rng(11)
+    x = np.where(rng.random(4000) < 0.4, 0.0, rng.normal(size=4000))
+    X = pd.DataFrame({"x": x, "a": x + rng.normal(size=4000), "b": x**2 + rng.normal(size=4000)})
+    X.loc[:4, "x"] = np.nan
+    S = umfi.remove_dependence(X, "x", remover=remover, missing="level", random_state=0)
+    assert S.abs().max().max() < 6.0
+    own = read_columns(X[["x"]], missing="level")
+    assert find_leakage(read_columns(S), own, np.random.SeedSequence(0)) < 0.02
+
+
+def test_a_subsample_without_gaps_has_none():
+    X = pd.DataFrame({"x": [np.nan, *np.zeros(100), *np.arange(1.0, 100.0)]})
+    columns = read_columns(X, missing="level")
+    assert columns.is_missing(0).sum() == 1
+    assert not columns.take_rows(np.arange(1, 200)).is_missing(0).any()
+
+
+def test_codes_of_categories_are_no_copies_of_numbers():
+    X = pd.DataFrame({"code": np.tile([0.0, 1.0, 2.0], 20), "text": np.tile(list("abc"), 20)})
+    assert read_columns(X).first_copies().tolist() == [0, 1]

@@ -126,7 +126,8 @@ def test_a_constant_protected_column_only_ranks():
 def test_bins_keep_equal_values_together_and_are_about_equally_full(n_distinct):
     rng = np.random.default_rng(n_distinct)
     protected = rng.integers(0, n_distinct, N_ROWS).astype(float)
-    (cut,) = cut_block(read_columns(protected[:, np.newaxis]), 60)
+    columns = read_columns(np.column_stack([protected, rng.random(N_ROWS)]))
+    (cut,) = cut_block(columns.select([0]), columns.select([1]), 60)
     bins = cut.bins
     assert sorted(np.concatenate(bins)) == list(range(N_ROWS))
     for first, second in pairwise(bins):

@@ -125,6 +125,12 @@ def ablation(
 
 def _refuse_test(columns: Columns) -> None:
     """Raise where no copies can be made that stand to the others as a feature does."""
+    for name, kind in zip(columns.names, columns.kinds, strict=True):
+        if kind is Kind.CATEGORICAL:
+            raise InputError(
+                f"Column {name!r} is categorical, which the test of ablation does not have: leave "
+                "it out, or test with umfi.ultra_marginal."
+            )
     n_numbers = columns.to_numbers().shape[1]
     if columns.n_rows < ROWS_PER_COLUMN * n_numbers:
         raise InputError(
@@ -132,12 +138,6 @@ def _refuse_test(columns: Columns) -> None:
             f"{columns.n_rows} rows and {n_numbers} columns: leave columns out, or test with "
             "umfi.ultra_marginal."
         )
-    for name, kind in zip(columns.names, columns.kinds, strict=True):
-        if kind is Kind.CATEGORICAL:
-            raise InputError(
-                f"Column {name!r} is categorical, which the test of ablation does not have: leave "
-                "it out, or test with umfi.ultra_marginal."
-            )
 
 
 def _conditional_copies(

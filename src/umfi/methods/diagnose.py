@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from umfi.columns import Columns
+from umfi.columns import Columns, Kind
 from umfi.contracts import DependenceRemover, PredictivePower
 from umfi.diagnosis import Diagnosis, find_verdict
 from umfi.errors import InputError
 from umfi.frames import drop_incomplete_rows, read_columns
 from umfi.methods.features import Feature, Groups, read_features, with_copies
-from umfi.power import find_leakage, find_power, measure_leakages, score_columns
-from umfi.removal import find_distortion, find_remover
-from umfi.target import Target, read_target
+from umfi.power import (
+    find_leakage,
+    find_power,
+    leakage_limit,
+    measure_leakages,
+    score_columns,
+)
+from umfi.removal import AutoRemover, find_distortion, find_remover, has_rare_levels
+from umfi.target import Target, read_target, refuse_mismatch
 from umfi.tasks import Streams, TaskName, check_workers, run_tasks
 
 __all__ = ["diagnose"]
 
 # Enough to tell what a copy shows by chance.
 N_COPIES = 3
+N_JUDGE_TREES = 200
+# Power above chance that a share of it can be taken of.
+MIN_POWER = 0.02
+TABLE_COLUMNS = [
+    "remover",
+    "feature",
+    "before",
+    "leakage",
+    "excess",
+    "retention",
+    "distortion",
+    "verdict",
+]
 JUDGES: tuple[Literal["best", "random"], ...] = ("best", "random")
 
 
@@ -81,38 +101,65 @@ def diagnose(
     given: list[Any] = list(remover) if is_list else [remover]  # type: ignore[arg-type]
     if not given:
         raise InputError("remover=[] names no remover: pass one, or a list of them.")
-    removers = {_name_of(one): find_remover(one) for one in given}
-    X, y = drop_incomplete_rows(X, y) if missing == "drop" else (X, y)
+    removers = [find_remover(one) for one in given]
+    labels = [one if isinstance(one, str) else repr(one) for one in given]
+    if len(set(labels)) < len(labels):
+        raise InputError(f"remover={labels!r} names a remover twice: leave one out.")
+    if missing == "drop":
+        complete, response = drop_incomplete_rows(X, y)
+        if y is not None:
+            refuse_mismatch(X, y)
+        X, y = complete, response
     columns = read_columns(X, kinds=kinds, missing=missing)
-    if columns.n_columns < 2:
-        raise InputError("X has one column only: there are no others to remove it from.")
     features = [one for one in read_features(columns, groups) if not one.is_constant]
+    if not features:
+        raise InputError("All columns are constant: there is nothing to diagnose.")
     target = None if y is None else read_target(y, task=task, X=X)
     chosen = None if target is None else find_power(power, target.task)
     check_workers(n_jobs, executor)
     streams = Streams.from_random_state(random_state)
+    patient = _Patient(columns, target, chosen, streams)
+    for feature in features:
+        if patient.others(feature).n_columns == 0:
+            raise InputError(
+                f"There are no other features that {feature.name!r} could be removed from."
+            )
     whole = np.nan
     if target is not None and chosen is not None:
         whole = score_columns(chosen, columns, target, streams.seed("all features"))
+        if whole < target.chance_level() + MIN_POWER:
+            whole = np.nan  # A share of nothing is no number.
 
     def work(name: TaskName) -> dict[str, Any]:
         feature = features[int(name[1])]
-        others = columns.without(feature.positions)
-        row = _measure(
-            str(name[0]), removers[str(name[0])], others, columns, feature, target, chosen, streams
-        )
-        return row | {"retention": row["retention"] / whole if whole > 0.0 else np.nan}
+        if name[0] == "before":
+            return {"before": patient.tell(patient.others(feature), feature)}
+        number = int(name[0])
+        return {
+            "remover": labels[number],
+            "feature": feature.name,
+            **patient.examine(removers[number], feature),
+        }
 
     names: list[TaskName] = [
-        (remover_name, index) for remover_name in removers for index in range(len(features))
+        (number, index) for number in range(len(removers)) for index in range(len(features))
     ]
+    befores: list[TaskName] = [("before", index) for index in range(len(features))]
     answers = run_tasks(
-        work, names, n_jobs=n_jobs, executor=executor, progress=progress, title="diagnose"
+        work,
+        [*befores, *names],
+        n_jobs=n_jobs,
+        executor=executor,
+        progress=progress,
+        title="diagnose",
     )
+    table = pd.DataFrame([answers[name] | answers["before", name[1]] for name in names])
+    table["retention"] /= whole
+    order = [*TABLE_COLUMNS, *(["choice"] if table["choice"].notna().any() else [])]
     return Diagnosis(
-        table=pd.DataFrame([answers[name] for name in names]),
+        table=table[order],
         settings={
-            "remover": list(removers),
+            "remover": labels,
             "power": power if isinstance(power, str) else repr(power),
             "target": None if target is None else target.name,
             "score_of_all": whole,
@@ -122,61 +169,75 @@ def diagnose(
     )
 
 
-def _name_of(remover: str | DependenceRemover) -> str:
-    return remover if isinstance(remover, str) else repr(remover)
+@dataclass(frozen=True)
+class _Patient:
+    """A table and what is asked about it."""
 
+    columns: Columns
+    target: Target | None
+    power: PredictivePower | None
+    streams: Streams
 
-def _measure(
-    name: str,
-    remover: DependenceRemover,
-    others: Columns,
-    columns: Columns,
-    feature: Feature,
-    target: Target | None,
-    power: PredictivePower | None,
-    streams: Streams,
-) -> dict[str, Any]:
-    """Return the row of the table of one remover and feature."""
-    own = columns.select(feature.positions)
+    def others(self, feature: Feature) -> Columns:
+        """Return the other columns, without constants and copies, as importances take them."""
+        is_other = self.columns.first_copies() == np.arange(self.columns.n_columns)
+        is_other &= ~self.columns.is_constant()
+        is_other[list(feature.positions)] = False
+        return self.columns.select(np.flatnonzero(is_other))
 
-    def leave(protected: Sequence[Columns], what: str) -> Columns:
-        rng = streams.generator(feature.name, name, what)
-        return remover.remove(others, protected, protocol="matched", rng=rng)
-
-    def tell(context: Columns) -> float:
+    def tell(self, context: Columns, feature: Feature) -> float:
         """Return the most that judges of two kinds find, on seeds that no remover has seen."""
-        context = context.select(np.flatnonzero(~context.is_constant()))
+        own = self.columns.select(feature.positions)
         return max(
             find_leakage(
-                context, own, streams.seed(feature.name, "judge", split), split=split, n_trees=200
+                context,
+                own,
+                self.streams.seed(feature.name, "judge", split),
+                split=split,
+                n_trees=N_JUDGE_TREES,
             )
             for split in JUDGES
         )
 
-    unrelated = leave([own], "alone")
-    rng = streams.generator(feature.name, "copies")
-    permutations = [rng.permutation(columns.n_rows) for _ in range(N_COPIES)]
-    copies = with_copies(own, permutations)
-    beside = leave(copies, "with copies")
-    found = measure_leakages(
-        beside.select(np.flatnonzero(~beside.is_constant())),
-        own,
-        copies[1:],
-        streams.seed(feature.name, "excess"),
-    )
-    leakage = tell(unrelated)
-    excess = max((one.excess for one in found), default=0.0)
-    score = np.nan
-    if target is not None and power is not None:
-        together = unrelated.select(np.flatnonzero(~unrelated.is_constant())).prepend(own)
-        score = score_columns(power, together, target, streams.seed(feature.name, "retention"))
-    return {
-        "remover": name,
-        "feature": feature.name,
-        "before": tell(others),
-        "leakage": leakage,
-        "excess": excess,
-        "retention": score,
-        "distortion": find_distortion(others, unrelated),
-        "verdict": find_verdict(leakage, excess),
-    }
+    def examine(self, remover: DependenceRemover, feature: Feature) -> dict[str, Any]:
+        """Return what one remover does to one feature."""
+        own, others = self.columns.select(feature.positions), self.others(feature)
+        choice = None
+        if isinstance(remover, AutoRemover):
+            rng = self.streams.generator(feature.name, "choice of remover")
+            choice, remover = remover.choose(others, own, rng)
+
+        def leave(protected: Sequence[Columns], what: str) -> Columns:
+            rng = self.streams.generator(feature.name, what)
+            return remover.remove(others, protected, protocol="matched", rng=rng)
+
+        unrelated = leave([own], "alone")
+        told = unrelated.select(np.flatnonzero(~unrelated.is_constant()))
+        rng = self.streams.generator(feature.name, "copies")
+        permutations = [rng.permutation(others.n_rows) for _ in range(N_COPIES)]
+        candidates = with_copies(own, permutations)
+        beside = leave(candidates, "with copies")
+        found = measure_leakages(
+            beside.select(np.flatnonzero(~beside.is_constant())),
+            own,
+            candidates[1:],
+            self.streams.seed(feature.name, "excess"),
+        )
+        leakage = self.tell(told, feature)
+        excess = max((one.excess for one in found), default=0.0)
+        is_rare = any(
+            kind is Kind.CATEGORICAL and has_rare_levels(column)
+            for kind, column in zip(own.kinds, own.values.T, strict=True)
+        )
+        score = np.nan
+        if self.target is not None and self.power is not None:
+            seed = self.streams.seed(feature.name, "retention")
+            score = score_columns(self.power, told.prepend(own), self.target, seed)
+        return {
+            "leakage": leakage,
+            "excess": excess,
+            "retention": score,
+            "distortion": find_distortion(others, unrelated),
+            "verdict": find_verdict(leakage, excess, leakage_limit(found), is_rare),
+            "choice": choice,
+        }

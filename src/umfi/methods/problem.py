@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from umfi.columns import MIN_ROWS, Columns
+from umfi.columns import MIN_ROWS, Columns, Kind
 from umfi.contracts import PredictivePower, measure_of
 from umfi.errors import MAX_LISTED_NAMES, InputError, check_count, listed
 from umfi.frames import drop_incomplete_rows, read_columns
 from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS, MIN_INTERVAL_SHARE
 from umfi.methods.features import Feature, Groups, read_features
 from umfi.power import find_power, score_columns
+from umfi.removal import MIN_CELL_ROWS, has_rare_levels
 from umfi.result import SCORE_COLUMNS, ImportanceResult
-from umfi.target import Target, read_target
+from umfi.target import Target, read_target, refuse_mismatch
 from umfi.tasks import Streams, TaskName, check_workers, run_tasks
 
 __all__ = ["COMMON_PARAMETERS", "Problem", "ScorePair", "with_common_parameters"]
@@ -165,8 +166,12 @@ class Problem:
         **own_arguments: Any,
     ) -> Problem:
         """Return the problem, or raise before anything long starts."""
-        n_given = len(X) if missing == "drop" else 0
-        X, y = drop_incomplete_rows(X, y) if missing == "drop" else (X, y)
+        n_dropped = 0
+        if missing == "drop":
+            complete, response = drop_incomplete_rows(X, y)
+            refuse_mismatch(X, y)
+            n_dropped = len(X) - len(complete)
+            X, y = complete, response
         columns = read_columns(X, kinds=kinds, missing=missing)
         features = read_features(columns, groups)
         target = read_target(y, task=task, X=X)
@@ -201,7 +206,7 @@ class Problem:
             "n_rows": columns.n_rows,
             "n_sampled_rows": n_sampled_rows,
             "n_features": len(features),
-            "notes": _notes(columns, target, n_given),
+            "notes": _notes(columns, target, n_dropped),
             "versions": _versions(),
         }
         return cls(
@@ -359,11 +364,22 @@ def _plain(value: Any) -> Any:
     return repr(value)
 
 
-def _notes(columns: Columns, target: Target, n_given: int) -> list[str]:
+def _notes(columns: Columns, target: Target, n_dropped: int) -> list[str]:
     notes = list(target.notes)
-    if n_given > columns.n_rows:
+    if n_dropped > 0:
         notes.append(
-            f"{n_given - columns.n_rows} of {n_given} rows hold missing values and are left out."
+            f"{n_dropped} of {n_dropped + columns.n_rows} rows hold missing values and are left "
+            "out."
+        )
+    rare = [
+        name
+        for name, kind, column in zip(columns.names, columns.kinds, columns.values.T, strict=True)
+        if kind is Kind.CATEGORICAL and has_rare_levels(column)
+    ]
+    if rare:
+        notes.append(
+            f"Levels of fewer than {MIN_CELL_ROWS} rows in {listed(rare)} are removed together "
+            "with those most like them, which may leave some leakage: merge levels where you can."
         )
     constant = [
         name for name, flag in zip(columns.names, columns.is_constant(), strict=True) if flag

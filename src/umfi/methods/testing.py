@@ -21,7 +21,14 @@ from umfi.errors import InputError, check_count, check_level, unknown_name
 from umfi.inference import PermutationTest, is_settled, permutation_test
 from umfi.methods.features import Feature
 from umfi.methods.problem import Problem
-from umfi.power import POWERS, ForestPower, Leakage, find_statistic, measure_leakages
+from umfi.power import (
+    POWERS,
+    ForestPower,
+    Leakage,
+    find_statistic,
+    leakage_limit,
+    measure_leakages,
+)
 from umfi.tasks import TaskName
 
 __all__ = ["Plan", "check_test", "run_test"]
@@ -36,10 +43,6 @@ ROWS_PER_COPY = 15
 # Leakage is told from these copies; its batch has a number that no other has.
 N_LEAKAGE_COPIES = 3
 LEAKAGE_BATCH = -1
-# Beyond this, what S still tells about a feature makes p-values too small (docs/inference.md); in
-# short tables chance alone goes further.
-MAX_LEAKAGE = 0.05
-LEAKAGE_ERRORS = 2.5
 # A p-value as good as zero: far below what any correction for the number of features asks for.
 SETTLED_P_VALUE = 1e-4
 SETTLED_MARGIN = 10.0
@@ -120,7 +123,7 @@ def run_test(
     ]
     found = _run_batches(problem, plan, contest, tested)
     leakages = _find_leakages(problem, contest, tested)
-    limit = _leakage_limit([one for of_feature in leakages.values() for one in of_feature])
+    limit = leakage_limit([one for of_feature in leakages.values() for one in of_feature])
     rows = []
     for feature, index in zip(problem.features, representatives, strict=True):
         outcome = found.get(index, PermutationTest(1.0, 0, False))
@@ -211,15 +214,6 @@ def _find_leakages(
 
     answers = problem.run(work, [(index,) for index in tested], title="leakage")
     return {int(index): leakage for (index,), leakage in answers.items()}
-
-
-def _leakage_limit(leakages: Sequence[Leakage]) -> float:
-    """Return what leakage is flagged: more than harms, and more than chance shows in copies."""
-    if not leakages:
-        return MAX_LEAKAGE
-    variance = float(np.mean([np.var(leakage.of_copies, ddof=1) for leakage in leakages]))
-    error = np.sqrt(variance * (1.0 + 1.0 / N_LEAKAGE_COPIES))
-    return max(MAX_LEAKAGE, float(LEAKAGE_ERRORS * error))
 
 
 def _worst_leakage(leakages: Sequence[Leakage], limit: float) -> float:

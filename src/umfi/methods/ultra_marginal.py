@@ -191,6 +191,6 @@ def _refuse_large_groups(problem: Problem) -> None:
     for feature in problem.features:
         if len(feature.positions) > 1 and feature.n_directions > n_most:
             raise InputError(
-                f"Group {feature.name!r} has {feature.n_directions} columns, levels of categories "
-                f"counted, too many for {n_rows} rows: {n_most} at most can be protected jointly."
+                f"Group {feature.name!r} has {feature.n_directions} columns, counting levels and "
+                f"gaps, too many for {n_rows} rows: {n_most} at most can be protected jointly."
             )

@@ -15,11 +15,18 @@ from umfi.frames import drop_incomplete_rows, read_columns
 from umfi.power.estimator import EstimatorPower
 from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower
-from umfi.power.leakage import Leakage, find_leakage, measure_leakages
-from umfi.target import Target, read_target
+from umfi.power.leakage import (
+    MAX_LEAKAGE,
+    Leakage,
+    find_leakage,
+    leakage_limit,
+    measure_leakages,
+)
+from umfi.target import Target, read_target, refuse_mismatch
 from umfi.tasks import Streams, count_workers
 
 __all__ = [
+    "MAX_LEAKAGE",
     "POWERS",
     "CallablePower",
     "EstimatorPower",
@@ -28,6 +35,7 @@ __all__ = [
     "find_leakage",
     "find_power",
     "find_statistic",
+    "leakage_limit",
     "measure_leakages",
     "predictive_power",
     "score_columns",
@@ -149,7 +157,10 @@ def predictive_power(
     >>> bool(umfi.predictive_power(X, y, random_state=0) > 0.5)
     True
     """
-    X, y = drop_incomplete_rows(X, y) if missing == "drop" else (X, y)
+    if missing == "drop":
+        complete, response = drop_incomplete_rows(X, y)
+        refuse_mismatch(X, y)
+        X, y = complete, response
     columns = read_columns(X, kinds=kinds, missing=missing)
     target = read_target(y, task=task, X=X)
     chosen = find_power(power, target.task)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -164,13 +166,14 @@ class ForestPower:
             return subsampled_totals(table, by_row, response, growth, *trees)
 
         blocks: list[TaskName] = [(first,) for first in range(0, self.n_trees, TREES_PER_BLOCK)]
-        answers = run_tasks(grow_block, blocks, n_jobs=n_jobs, progress=False)
         # Added up block by block whatever the number of workers, so that it rounds the same.
-        totals, n_votes = answers.pop(blocks[0])
-        for block in blocks[1:]:
-            totals += answers[block].totals
-            n_votes += answers.pop(block).n_votes
-        return Tally(totals, n_votes)
+        grown: Iterable[Tally]
+        if n_jobs == 1:
+            grown = map(grow_block, blocks)
+        else:
+            answers = run_tasks(grow_block, blocks, n_jobs=n_jobs, progress=False)
+            grown = (answers[block] for block in blocks)
+        return reduce(lambda sum_, one: Tally(sum_[0] + one[0], sum_[1] + one[1]), grown)
 
 
 def _mean_predictions(tally: Tally, target: Target) -> NDArray[np.float64]:

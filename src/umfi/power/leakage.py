@@ -12,12 +12,19 @@ from umfi.power.forest import ForestPower
 from umfi.power.measures import chance_of_shares
 from umfi.target import Target
 
-__all__ = ["Leakage", "find_leakage", "measure_leakages"]
+__all__ = ["MAX_LEAKAGE", "Leakage", "find_leakage", "leakage_limit", "measure_leakages"]
 
 
-# Enough to tell a twentieth. Leaves of many rows, because single rows have nothing to tell.
+# Enough to tell a twentieth. Leaves of many rows, because single rows have nothing to tell; of
+# fewer in short tables, which have no more.
 N_TREES = 50
 MIN_NODE_ROWS = 20
+ROWS_PER_LEAF_ROW = 10
+LEAST_NODE_ROWS = 5
+# Beyond this, what S still tells about a feature makes p-values too small (docs/inference.md); in
+# short tables chance alone goes further.
+MAX_LEAKAGE = 0.05
+LEAKAGE_ERRORS = 2.5
 
 
 class Leakage(NamedTuple):
@@ -82,7 +89,9 @@ def measure_leakages(
     """
     if context.n_columns == 0:
         return []
-    power = ForestPower(n_trees=N_TREES, min_node_rows=MIN_NODE_ROWS, measured="shares")
+    power = ForestPower(
+        n_trees=N_TREES, min_node_rows=_node_rows(context.n_rows), measured="shares"
+    )
 
     def tell(target: Target) -> float:
         return _tell(power, context, target, seed)
@@ -94,6 +103,16 @@ def measure_leakages(
             zip(*(_make_targets(columns, position) for columns in (feature, *copies)), strict=True)
         )
     ]
+
+
+def leakage_limit(leakages: Sequence[Leakage]) -> float:
+    """Return what leakage is more than harms, and more than chance shows in copies."""
+    variances = [np.var(one.of_copies, ddof=1) for one in leakages if len(one.of_copies) > 1]
+    if not variances:
+        return MAX_LEAKAGE
+    n_copies = len(leakages[0].of_copies)
+    error = np.sqrt(float(np.mean(variances)) * (1.0 + 1.0 / n_copies))
+    return max(MAX_LEAKAGE, float(LEAKAGE_ERRORS * error))
 
 
 def find_leakage(
@@ -134,7 +153,10 @@ def find_leakage(
     if context.n_columns == 0:
         return 0.0
     judge = ForestPower(
-        n_trees=n_trees, min_node_rows=MIN_NODE_ROWS, split=split, measured="shares"
+        n_trees=n_trees,
+        min_node_rows=_node_rows(context.n_rows),
+        split=split,
+        measured="shares",
     )
     most = -np.inf
     for position in np.flatnonzero(~feature.is_constant()).tolist():
@@ -143,6 +165,10 @@ def find_leakage(
             if most > enough:
                 return most
     return most if np.isfinite(most) else 0.0
+
+
+def _node_rows(n_rows: int) -> int:
+    return int(np.clip(n_rows // ROWS_PER_LEAF_ROW, LEAST_NODE_ROWS, MIN_NODE_ROWS))
 
 
 def _tell(

@@ -16,12 +16,13 @@ from umfi.removal.auto import AutoRemover
 from umfi.removal.chained import ChainedRemover
 from umfi.removal.distortion import find_distortion
 from umfi.removal.linear import LinearRemover
-from umfi.removal.protected import count_directions
+from umfi.removal.protected import MIN_CELL_ROWS, count_directions, has_rare_levels
 from umfi.removal.sliced import SlicedRemover
 from umfi.removal.transport import TransportRemover
 from umfi.tasks import Streams
 
 __all__ = [
+    "MIN_CELL_ROWS",
     "AutoRemover",
     "ChainedRemover",
     "LinearRemover",
@@ -30,6 +31,7 @@ __all__ = [
     "count_directions",
     "find_distortion",
     "find_remover",
+    "has_rare_levels",
     "refuse_levels",
     "remove_dependence",
 ]

@@ -60,7 +60,7 @@ class LinearRemover:
         """
         if protocol == "paper":
             return _remove_where_significant(columns, protected[0].values[:, 0])
-        directions = linear_directions(protected)
+        directions = linear_directions(protected, columns)
         residuals = columns.values.T
         for direction in directions:
             residuals = regress(residuals, direction).residuals

@@ -9,22 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import Columns, Kind
+from umfi.removal.levels import count_levels, merge_small_levels
 from umfi.removal.regression import find_directions
 
 __all__ = [
+    "MIN_CELL_ROWS",
     "Cut",
     "count_directions",
     "cut_block",
     "guides_of",
+    "has_rare_levels",
     "linear_directions",
     "rows_by_label",
 ]
 
-# Linear removal tells so many levels of categories apart, or one for so many rows.
+# Levels of categories with fewer rows are joined, and so are more levels than can be told apart.
 ROWS_PER_LEVEL = 20
-# A value with so many rows has a bin of its own; rarer levels of categories share one.
-MIN_OWN_ROWS = 30
 MIN_CELL_ROWS = 10
+MAX_LEVELS = 200
+# Another value with so many rows has a bin of its own.
+MIN_OWN_ROWS = 30
 # Bins are taken as of one size up to this ratio.
 EVEN_RATIO = 1.5
 
@@ -47,40 +51,52 @@ class Cut(NamedTuple):
     bins: list[NDArray[np.intp]]
     n_own: int
 
-    @property
     def is_uneven(self) -> bool:
-        """Whether some bins are much larger than others, so that ranks would give a bin away."""
+        """Return whether some bins are so much larger that ranks would give a bin away."""
         sizes = [len(rows) for rows in self.bins]
         return max(sizes) > EVEN_RATIO * min(sizes)
 
 
-def count_directions(columns: Columns) -> int:
+def count_directions(block: Columns) -> int:
     """Return how many directions linear removal takes from a block at most."""
-    return int(columns.to_numbers(_max_levels(columns.n_rows)).shape[1])
+    min_rows = _min_level_rows(block.n_rows, ROWS_PER_LEVEL)
+    return sum(
+        count_levels(column.astype(np.intp), min_rows)
+        if kind is Kind.CATEGORICAL
+        else 1 + (name in block.missing)
+        for column, kind, name in zip(block.values.T, block.kinds, block.names, strict=True)
+    )
 
 
-def linear_directions(protected: Sequence[Columns]) -> NDArray[np.float64]:
+def has_rare_levels(column: NDArray[np.float64]) -> bool:
+    """Return whether codes of categories hold levels too rare for a bin of their own."""
+    counts = np.bincount(column.astype(np.intp))
+    return bool(np.any((counts > 0) & (counts < MIN_CELL_ROWS)))
+
+
+def guides_of(protected: Sequence[Columns], others: Columns) -> NDArray[np.float64]:
+    """Return the numbers that protected blocks stand for, shape (n_rows, any)."""
+    min_rows = _min_level_rows(others.n_rows, ROWS_PER_LEVEL)
+    numbers = [merge_small_levels(block, others, min_rows).to_numbers() for block in protected]
+    return np.concatenate(numbers, axis=1)
+
+
+def linear_directions(protected: Sequence[Columns], others: Columns) -> NDArray[np.float64]:
     """Return the numbers that protected blocks stand for, made uncorrelated.
 
     Returns
     -------
     ndarray, shape (n_directions, n_rows)
     """
-    return find_directions(guides_of(protected).T)[0]
+    return find_directions(guides_of(protected, others).T)[0]
 
 
-def guides_of(protected: Sequence[Columns]) -> NDArray[np.float64]:
-    """Return the numbers that protected blocks stand for, shape (n_rows, any)."""
-    return np.concatenate(
-        [block.to_numbers(_max_levels(block.n_rows)) for block in protected], axis=1
-    )
+def _min_level_rows(n_rows: int, at_least: int) -> int:
+    """Return how many rows a level needs to stand for itself."""
+    return max(at_least, n_rows // MAX_LEVELS)
 
 
-def _max_levels(n_rows: int) -> int:
-    return max(2, n_rows // ROWS_PER_LEVEL)
-
-
-def cut_block(block: Columns, rows_per_bin: int) -> list[Cut]:
+def cut_block(block: Columns, others: Columns, rows_per_bin: int) -> list[Cut]:
     """Return the bins along each column of a protected block.
 
     Booleans and categories come first, all together in cells where these are large enough. Other
@@ -90,6 +106,8 @@ def cut_block(block: Columns, rows_per_bin: int) -> list[Cut]:
     Parameters
     ----------
     block : Columns
+    others : Columns
+        What is transformed; small levels are joined by likeness in these.
     rows_per_bin : int
         About how many rows a bin holds where values allow it.
 
@@ -98,21 +116,23 @@ def cut_block(block: Columns, rows_per_bin: int) -> list[Cut]:
     >>> import numpy as np
     >>> from umfi.frames import read_columns
     >>> rainy = np.repeat([0.0, 1.0], 50)
-    >>> cut, = cut_block(read_columns(rainy[:, np.newaxis]), 30)
+    >>> columns = read_columns(np.column_stack([rainy, np.arange(100.0)]))
+    >>> cut, = cut_block(columns.select([0]), columns.select([1]), 30)
     >>> [len(rows) for rows in cut.bins], cut.n_own
     ([50, 50], 2)
     """
+    block = merge_small_levels(block, others, _min_level_rows(block.n_rows, MIN_CELL_ROWS))
     is_discrete = np.array([kind in (Kind.BOOLEAN, Kind.CATEGORICAL) for kind in block.kinds])
-    discrete, others = np.flatnonzero(is_discrete), np.flatnonzero(~is_discrete)
+    discrete, along = np.flatnonzero(is_discrete), np.flatnonzero(~is_discrete)
     cuts = [_cut_cells(cells) for cells in _find_cells(block.values[:, discrete])]
-    if len(others) == 0:
+    if len(along) == 0:
         return cuts
-    before = block.select(discrete).to_numbers(_max_levels(block.n_rows)).T
-    numbers = np.concatenate([before, block.values.T[others]])
+    before = block.select(discrete).to_numbers().T
+    numbers = np.concatenate([before, block.values.T[along]])
     directions, positions = find_directions(numbers)
     for direction, position in zip(directions, positions, strict=True):
         if position >= len(before):
-            is_missing = block.is_missing(int(others[position - len(before)]))
+            is_missing = block.is_missing(int(along[position - len(before)]))
             cuts.append(_cut_values(direction, is_missing, rows_per_bin))
     return cuts
 

@@ -8,13 +8,17 @@ transform of Johndrow and Lum 2019).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import Columns, Kind
-from umfi.removal.regression import centre, regress
+from umfi.removal.levels import order_levels
+from umfi.removal.protected import guides_of
+from umfi.removal.regression import centre
 
-__all__ = ["linear_step_ranks", "random_ranks", "step_values"]
+__all__ = ["linear_step_ranks", "middle_ranks", "random_ranks", "stack_steps", "step_values"]
 
 # How finely the conditional distribution is followed.
 MAX_STEPS = 60
@@ -26,8 +30,8 @@ def step_values(
     """Return the column that is stepped along, shape (n_rows,).
 
     Levels of categories need some order, and it must not come from their names. They are put in the
-    order in which they go along with the protected columns (the first axis of a correspondence
-    analysis), so that ranks given these shift as little as they can.
+    order in which they go along with the protected columns, so that ranks given these shift as
+    little as they can.
 
     Parameters
     ----------
@@ -50,19 +54,40 @@ def step_values(
     if columns.kinds[position] is not Kind.CATEGORICAL:
         return column
     codes = column.astype(np.intp)
-    counts = np.bincount(codes)
-    units = np.stack([centre(guide) for guide in guides.T], axis=1)
-    units /= np.maximum(np.sqrt(np.mean(units**2, axis=0)), 1e-12)
-    sums = np.zeros((len(counts), units.shape[1]))
-    np.add.at(sums, codes, units)
-    # Sums over roots of counts are means that weigh as much as they are known.
-    axis = np.linalg.svd(sums / np.sqrt(np.maximum(counts, 1))[:, np.newaxis])[2][0]
-    axis *= np.sign(axis[np.argmax(np.abs(axis))])
-    standing = (sums @ axis) / np.maximum(counts, 1)
-    order = np.lexsort((-counts, standing))
+    order = order_levels(codes, guides)
     place = np.empty(len(order))
     place[order] = np.arange(len(order))
     return place[codes]
+
+
+def stack_steps(
+    columns: Columns, positions: NDArray[np.intp], protected: Sequence[Columns]
+) -> NDArray[np.float64]:
+    """Return the columns that are stepped along, shape (n_rows, n_positions)."""
+    stepped = columns.values[:, positions]
+    categorical = [
+        place
+        for place, position in enumerate(positions)
+        if columns.kinds[position] is Kind.CATEGORICAL
+    ]
+    if categorical:
+        guides = guides_of(protected, columns)
+        for place in categorical:
+            stepped[:, place] = step_values(columns, positions[place], guides)
+    return stepped
+
+
+def middle_ranks(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where each value stands, between 0 and 1; equal values stand together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> middle_ranks(np.array([3.0, 1.0, 3.0, 7.0]))
+    array([0.5  , 0.125, 0.5  , 0.875])
+    """
+    _, value_of_row, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return ((np.cumsum(counts) - counts / 2.0) / len(column))[value_of_row]
 
 
 def random_ranks(
@@ -112,15 +137,14 @@ def linear_step_ranks(
         else np.unique(np.floor(middles * n_steps / n_rows), return_inverse=True)[1]
     )
     step = step_of_value[value_of_row]
-    units = [centre(direction) for direction in directions]
+    units = np.stack([centre(direction) for direction in directions])
+    sizes_of_units = np.maximum(np.sum(units**2, axis=1), np.finfo(float).tiny)
     # Both ends of each row's own step, from the lowest step to the highest.
     low, high = np.zeros(n_rows), np.ones(n_rows)
     below = np.zeros(n_rows)
     for edge in range(step.max()):
         is_below = (step <= edge).astype(np.float64)
-        chance = np.full(n_rows, is_below.mean())
-        for unit in units:
-            chance += unit * regress(is_below[np.newaxis], unit).slopes[0]
+        chance = is_below.mean() + (units @ is_below / sizes_of_units) @ units
         below = np.maximum(below, np.clip(chance, 0.0, 1.0))
         high[step == edge] = below[step == edge]
         low[step == edge + 1] = below[step == edge + 1]

@@ -14,15 +14,19 @@ from umfi.contracts import ProtocolName
 from umfi.errors import InputError, is_whole_number
 from umfi.forest import order_rows
 from umfi.jit import kernel
-from umfi.removal.protected import Cut, cut_block, guides_of
+from umfi.removal.protected import Cut, cut_block
 from umfi.removal.regression import regress
-from umfi.removal.steps import random_ranks, step_values
+from umfi.removal.steps import linear_step_ranks, random_ranks, stack_steps
 
 __all__ = ["TransportRemover", "rank_in_bins"]
 
 # The authors' choice (section F).
 DEFAULT_ROWS_PER_BIN = 150
 MIN_ROWS_PER_BIN = 5
+# Levels are not regressed, so they need more bins in short tables, if bins are not too short.
+MIN_STEP_BINS, MIN_STEP_ROWS = 5, 30
+# With so few bins the protected column moves inside them.
+MAX_WIDE_BINS = 5
 
 
 def _paper_bins(protected: NDArray[np.float64], rows_per_bin: int) -> list[NDArray[np.intp]]:
@@ -94,8 +98,12 @@ class TransportRemover:
         if protocol == "paper":
             transported = self._paper_ranks(columns.values, protected[0].values[:, 0])
         else:
-            cuts = [cut for block in protected for cut in cut_block(block, self.rows_per_bin)]
-            transported = _conditional_ranks(columns, cuts, guides_of(protected), rng)
+            cuts = [
+                cut for block in protected for cut in cut_block(block, columns, self.rows_per_bin)
+            ]
+            n_step_rows = max(MIN_STEP_ROWS, columns.n_rows // MIN_STEP_BINS)
+            of_steps = cut_block(protected[0], columns, min(self.rows_per_bin, n_step_rows))[0]
+            transported = _conditional_ranks(columns, cuts, of_steps, protected, rng)
         return columns.with_changed(transported.T)
 
     def _paper_ranks(
@@ -111,7 +119,8 @@ class TransportRemover:
 def _conditional_ranks(
     columns: Columns,
     cuts: list[Cut],
-    guides: NDArray[np.float64],
+    of_steps: Cut,
+    protected: Sequence[Columns],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_columns, n_rows).
@@ -122,75 +131,79 @@ def _conditional_ranks(
     (measured), instead of by nothing.
     """
     is_stepped = columns.is_stepped
-    stepped = columns.values[:, is_stepped]
-    for place, position in enumerate(np.flatnonzero(is_stepped)):
-        stepped[:, place] = step_values(columns, position, guides)
+    stepped = stack_steps(columns, np.flatnonzero(is_stepped), protected)
     values = columns.values.T
-    ranks = np.empty(values.shape)
-    residuals = np.empty(values.shape)
-    scale = np.empty(values.shape)
+    ranks, scale = np.empty(values.shape), np.empty(values.shape)
     for place, cut in enumerate(cuts):
         if place > 0:
             values = np.empty(values.shape)
             _read_scale(ranks, scale, values)
         is_smooth = ~is_stepped if place == 0 else np.ones(len(values), dtype=bool)
-        smooth = values if is_smooth.all() else values[is_smooth]
-        smooth_ranks = ranks if is_smooth.all() else np.empty(smooth.shape)
-        for rows in cut.bins:
-            residuals_there = _transport(smooth, cut.protected, rows, 0.5, smooth_ranks)
-            if cut.is_uneven:
-                _blur_ranks(smooth_ranks, rows, residuals_there, rng)
-            if place == 0 and len(cuts) > 1:
-                residuals[np.ix_(is_smooth, rows)] = residuals_there
-        if not is_smooth.all():
-            ranks[is_smooth] = smooth_ranks
-            _rank_steps(stepped, cut, rng, ranks, is_stepped)
+        if is_smooth.all():
+            ranks, residuals = rank_in_bins(values, cut, rng)
+        else:
+            ranks[is_smooth], residuals = rank_in_bins(values[is_smooth], cut, rng)
+            ranks[is_stepped] = _rank_steps(stepped, of_steps, rng)
         if place == 0 and len(cuts) > 1:
-            scale[is_smooth] = np.sort(residuals[is_smooth], axis=1)
+            scale[is_smooth] = np.sort(residuals, axis=1)
             scale[is_stepped] = (np.arange(columns.n_rows) + 0.5) / columns.n_rows
     return ranks
 
 
 def rank_in_bins(
     columns: NDArray[np.float64], cut: Cut, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return the shares at which residuals stand in their bin, shape (n_columns, n_rows)."""
-    ranks = np.empty(columns.shape)
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the shares at which residuals stand in their bin, and the residuals.
+
+    Where bins differ in size each share is drawn between its two neighbours, or their steps would
+    tell a bin. What removal has made constant stays so.
+
+    Returns
+    -------
+    ranks, residuals : ndarray, shape (n_columns, n_rows)
+    """
+    ranks, residuals = np.empty(columns.shape), np.empty(columns.shape)
     for rows in cut.bins:
-        residuals = _transport(columns, cut.protected, rows, 0.5, ranks)
-        if cut.is_uneven:
-            _blur_ranks(ranks, rows, residuals, rng)
-    return ranks
+        residuals[:, rows] = _transport(columns, cut.protected, rows, 0.5, ranks)
+    if cut.is_uneven():
+        is_left = residuals.any(axis=1)
+        noise = rng.random((int(is_left.sum()), columns.shape[1])) - 0.5
+        for rows in cut.bins:
+            noise[:, rows] /= len(rows)
+        ranks[is_left] += noise
+    return ranks, residuals
 
 
 def _rank_steps(
-    stepped: NDArray[np.float64],
-    cut: Cut,
-    rng: np.random.Generator,
-    ranks: NDArray[np.float64],
-    is_stepped: NDArray[np.bool_],
-) -> None:
-    """Write the ranks of columns whose values are levels, at random among equals."""
-    tie_breaks = rng.random(stepped.shape)
-    offsets = rng.random(stepped.shape) if cut.is_uneven else np.full(stepped.shape, 0.5)
-    for rows in cut.bins:
-        drawn = random_ranks(stepped[rows], tie_breaks[rows])
-        ranks[np.ix_(is_stepped, rows)] = (drawn - offsets[rows]).T / len(rows)
+    stepped: NDArray[np.float64], cut: Cut, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the ranks of columns whose values are levels, at random among equals.
 
+    Where there are few bins the protected column moves inside them, and levels are taken by their
+    chances given it; with more bins that would remove little and cost more.
 
-def _blur_ranks(
-    ranks: NDArray[np.float64],
-    rows: NDArray[np.intp],
-    residuals: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> None:
-    """Draw each rank between its two neighbours, or the steps of ranks would tell a bin's size.
+    Parameters
+    ----------
+    stepped : ndarray, shape (n_rows, n_columns)
 
-    What removal has made constant stays so.
+    Returns
+    -------
+    ndarray, shape (n_columns, n_rows)
     """
-    noise = (rng.random(residuals.shape) - 0.5) / len(rows)
-    noise[~residuals.any(axis=1)] = 0.0
-    ranks[:, rows] += noise
+    ranks = np.empty(stepped.shape[::-1])
+    tie_breaks = rng.random(stepped.shape)
+    offsets = rng.random(stepped.shape) if cut.is_uneven() else np.full(stepped.shape, 0.5)
+    for number, rows in enumerate(cut.bins):
+        values = stepped[rows]
+        if number >= cut.n_own and len(cut.bins) - cut.n_own <= MAX_WIDE_BINS:
+            direction = cut.protected[np.newaxis, rows]
+            for place in range(values.shape[1]):
+                values[:, place] = linear_step_ranks(
+                    values[:, place], direction, tie_breaks[rows, place]
+                )
+        drawn = random_ranks(values, tie_breaks[rows])
+        ranks[:, rows] = (drawn - offsets[rows]).T / len(rows)
+    return ranks
 
 
 def _transport(
