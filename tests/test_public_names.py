@@ -17,7 +17,17 @@ METHODS = [
     "permutation",
     "conditional_permutation",
 ]
-COMMON = {"task", "power", "kinds", "repeats", "subsample", "random_state", "n_jobs"}
+COMMON = {
+    "task",
+    "power",
+    "groups",
+    "kinds",
+    "missing",
+    "repeats",
+    "subsample",
+    "random_state",
+    "n_jobs",
+}
 COMMON |= {"executor", "progress"}
 WITHOUT_EXAMPLE = {"InputError"}
 

@@ -64,7 +64,7 @@ def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(
         changed = seen[rows].copy()
         changed[:, feature] = seen[donors, feature]
         expected = [twin.predict(row.tolist()) for row in changed]
-        assert drop_rows(tree, own, rows, feature, donors).tolist() == expected
+        assert drop_rows(tree, own, rows, np.arange(3) == feature, donors).tolist() == expected
 
 
 def test_bins_equal_digitize_with_empty_bins_left_out():

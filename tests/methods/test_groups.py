@@ -22,7 +22,17 @@ def table():
     return X, a * b + 0.5 * rng.normal(size=400)
 
 
-@pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.ablation, umfi.bivariate])
+@pytest.mark.parametrize(
+    "method",
+    [
+        umfi.ultra_marginal,
+        umfi.ablation,
+        umfi.bivariate,
+        umfi.marginal_contribution,
+        umfi.permutation,
+        umfi.conditional_permutation,
+    ],
+)
 def test_a_group_has_one_importance_where_its_first_column_stands(table, method):
     result = method(*table, groups={"both": ["b", "a"]}, power=POWER, random_state=0)
     assert result.importances.index.tolist() == ["both", "follower", "noise"]
@@ -30,9 +40,18 @@ def test_a_group_has_one_importance_where_its_first_column_stands(table, method)
     assert result.settings["groups"] == {"both": ["a", "b"]}
 
 
-def test_a_group_of_one_is_the_column(table):
-    alone = umfi.ultra_marginal(*table, power=POWER, random_state=0)
-    grouped = umfi.ultra_marginal(*table, groups={"a": ["a"]}, power=POWER, random_state=0)
+@pytest.mark.parametrize(
+    "method",
+    [
+        umfi.ultra_marginal,
+        umfi.marginal_contribution,
+        umfi.permutation,
+        umfi.conditional_permutation,
+    ],
+)
+def test_a_group_of_one_is_the_column(table, method):
+    alone = method(*table, power=POWER, random_state=0)
+    grouped = method(*table, groups={"a": ["a"]}, power=POWER, random_state=0)
     pd.testing.assert_frame_equal(alone.scores, grouped.scores)
 
 

@@ -58,16 +58,22 @@ def drop_rows(
     recorded: RecordedTree,
     table: RankTable,
     rows: NDArray[np.uint32],
-    feature: int,
+    is_taken: NDArray[np.bool_],
     donors: NDArray[np.uint32],
 ) -> NDArray[np.float64]:
-    """Return the tree's predictions when one feature of each row is taken from a donor row."""
+    """Return the tree's predictions when some columns of each row are taken from a donor row.
+
+    Parameters
+    ----------
+    is_taken : which columns, shape (n_columns,)
+    donors : a row for each of the rows
+    """
     predictions = np.empty(rows.shape[0])
     for local in range(rows.shape[0]):
         node = 0
         while recorded.feature[node] >= 0:
             column = recorded.feature[node]
-            row = donors[local] if column == feature else rows[local]
+            row = donors[local] if is_taken[column] else rows[local]
             if table.positions[column, row] <= recorded.cut[node]:
                 node = recorded.left[node]
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from scipy import special
 
 from umfi.errors import InputError
 from umfi.forest import RankTable, RecordedTree, bin_by_cuts, chi_squared
+from umfi.methods.features import Groups
 from umfi.methods.permutation import Shuffle, permutation_result, used_features
 from umfi.methods.problem import Problem, with_common_parameters
 from umfi.result import ImportanceResult
@@ -24,6 +25,7 @@ def conditional_permutation(
     y: Any,
     *,
     threshold: float = 0.95,
+    groups: Groups | None = None,
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
@@ -48,6 +50,7 @@ def conditional_permutation(
     y : series or array, shape (n_rows,)
     threshold : float between 0 and 1
         0 conditions on every other feature of the tree, 1 on none.
+    {groups_parameter}
     {common_parameters}
 
     Notes
@@ -68,6 +71,7 @@ def conditional_permutation(
         X,
         y,
         threshold=threshold,
+        groups=groups,
         task=task,
         power=power,
         kinds=kinds,
@@ -111,8 +115,11 @@ def _shuffle_in_cells(
         is_associated[:] = True
     np.fill_diagonal(is_associated, False)
 
-    def shuffle(feature: int, rng: np.random.Generator) -> NDArray[np.uint32]:
-        cells = _cells(bins[is_associated[used.index(feature)]], len(rows))
+    def shuffle(members: Sequence[int], rng: np.random.Generator) -> NDArray[np.uint32]:
+        places = [used.index(member) for member in members]
+        is_near: NDArray[np.bool_] = np.logical_or.reduce(is_associated[places])
+        is_near[places] = False
+        cells = _cells(bins[is_near], len(rows))
         order = rng.permutation(len(rows))
         donors = np.empty_like(rows)
         # Both sides list the rows cell by cell, one in a random order inside each cell.

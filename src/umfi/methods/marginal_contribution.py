@@ -8,6 +8,7 @@ from math import comb
 from typing import Any
 
 from umfi.errors import InputError, is_whole_number
+from umfi.methods.features import Groups, find_representatives
 from umfi.methods.problem import Problem, ScorePair, with_common_parameters
 from umfi.result import ImportanceResult
 from umfi.tasks import TaskName
@@ -24,6 +25,7 @@ def marginal_contribution(
     y: Any,
     *,
     max_context: int | None = 2,
+    groups: Groups | None = None,
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
@@ -48,6 +50,7 @@ def marginal_contribution(
     y : series or array, shape (n_rows,)
     max_context : int, optional
         The largest number of features in S; None for all subsets, which takes 2ᵖ forests.
+    {groups_parameter}
     {common_parameters}
         Its scores have one more column, ``context``: the set S that gave the maximum.
 
@@ -73,6 +76,7 @@ def marginal_contribution(
         X,
         y,
         max_context=max_context,
+        groups=groups,
         task=task,
         power=power,
         kinds=kinds,
@@ -84,13 +88,12 @@ def marginal_contribution(
         executor=executor,
         progress=progress,
     )
-    columns = problem.columns
-    originals = columns.first_copies()
-    is_constant = columns.is_constant()
+    features = problem.features
+    representatives = find_representatives(problem.columns, features)
     used = [
         index
-        for index in range(columns.n_columns)
-        if originals[index] == index and not is_constant[index]
+        for index, feature in enumerate(features)
+        if representatives[index] == index and not feature.is_constant
     ]
     largest_context = len(used) - 1 if max_context is None else min(max_context, len(used) - 1)
     n_subsets = sum(comb(len(used), size) for size in range(largest_context + 2))
@@ -102,7 +105,7 @@ def marginal_contribution(
     def work(name: TaskName) -> float:
         repeat, *subset = (int(part) for part in name)
         sampled, target = problem.rows_of(repeat)
-        context = sampled.select(subset)
+        context = sampled.select([place for index in subset for place in features[index].positions])
         return problem.score(context, target, "subset", repeat, *context.names)
 
     names: list[TaskName] = [
@@ -114,9 +117,9 @@ def marginal_contribution(
     scores = problem.run(work, names)
 
     def best(feature: int, repeat: int) -> tuple[tuple[int, ...], ScorePair]:
-        source = int(originals[feature])
+        source = representatives[feature]
         nothing = scores[repeat,]
-        if is_constant[feature]:
+        if features[feature].is_constant:
             return (), ScorePair.no_difference(nothing)
         pairs = []
         for context in _contexts(used, source, largest_context):
@@ -129,11 +132,11 @@ def marginal_contribution(
     rows = [
         (feature, repeat, *best(feature, repeat))
         for repeat in problem.runs
-        for feature in range(columns.n_columns)
+        for feature in range(len(features))
     ]
     return problem.result(
         ((feature, repeat, pair) for feature, repeat, _, pair in rows),
-        extra={"context": [[columns.names[index] for index in row[2]] for row in rows]},
+        extra={"context": [[features[index].name for index in row[2]] for row in rows]},
     )
 
 

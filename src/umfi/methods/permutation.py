@@ -6,7 +6,7 @@ them. How they are shuffled is left open, for the conditional variant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from umfi.forest import (
     drop_rows,
     grow_recorded_tree,
 )
+from umfi.methods.features import Feature, Groups
 from umfi.methods.problem import Problem, ScorePair, with_common_parameters
 from umfi.power.forest import ForestPower, forest_response
 from umfi.result import ImportanceResult
@@ -33,8 +34,8 @@ __all__ = ["Shuffle", "permutation", "permutation_result", "used_features"]
 # Trees of a task: enough work to outweigh its start, few enough to keep all workers busy.
 TREES_PER_TASK = 10
 
-# From the tree's cuts, the table and its out-of-bag rows to a shuffler: feature -> donor rows.
-Shuffle = Callable[[int, np.random.Generator], NDArray[np.uint32]]
+# From the tree's cuts, the table and its out-of-bag rows to a shuffler: columns -> donor rows.
+Shuffle = Callable[[Sequence[int], np.random.Generator], NDArray[np.uint32]]
 MakeShuffle = Callable[[RecordedTree, int, RankTable, NDArray[np.uint32]], Shuffle]
 
 
@@ -43,6 +44,7 @@ def permutation(
     X: Any,
     y: Any,
     *,
+    groups: Groups | None = None,
     task: str = "auto",
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
@@ -64,6 +66,7 @@ def permutation(
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
+    {groups_parameter}
     {common_parameters}
 
     Notes
@@ -82,6 +85,7 @@ def permutation(
         "permutation",
         X,
         y,
+        groups=groups,
         task=task,
         power=power,
         kinds=kinds,
@@ -113,10 +117,20 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
         table, response = columns.ranks, forest_response(target)
         growth = forest.growth(columns.n_columns, target)
         seed = kernel_seed(problem.streams.seed("forest", repeat))
-        sums = np.zeros(1 + columns.n_columns)
+        sums = np.zeros(1 + len(problem.features))
         for tree in range(first_tree, last_tree):
             rng = problem.streams.generator("shuffle", repeat, tree)
-            sums += _tree_scores(table, response, growth, seed, tree, target, make_shuffle, rng)
+            sums += _tree_scores(
+                table,
+                response,
+                growth,
+                seed,
+                tree,
+                target,
+                make_shuffle,
+                problem.features,
+                rng,
+            )
         return sums
 
     if problem.target.task == "regression":
@@ -136,7 +150,7 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
             ScorePair.difference(float(means[repeat][0]), float(means[repeat][1 + feature])),
         )
         for repeat in repeats
-        for feature in range(problem.columns.n_columns)
+        for feature in range(len(problem.features))
     )
 
 
@@ -148,9 +162,10 @@ def _tree_scores(
     tree: int,
     target: Target,
     make_shuffle: MakeShuffle,
+    features: Sequence[Feature],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return the tree's out-of-bag score plain and with each feature shuffled, shape (1 + p,)."""
+    """Return the out-of-bag score plain and with each feature shuffled, shape (1 + n_features,)."""
     recorded, own, n_nodes, rows, predictions = grow_recorded_tree(
         table, response, growth, seed, tree
     )
@@ -161,12 +176,17 @@ def _tree_scores(
             return float(np.mean(standardised == truth))
         return -float(np.mean((target.unstandardise(standardised) - truth) ** 2))
 
-    scores = np.full(1 + table.positions.shape[0], score(predictions))
+    scores = np.full(1 + len(features), score(predictions))
     shuffle = make_shuffle(recorded, n_nodes, own, rows)
-    # A feature the tree does not use cannot change its predictions.
-    for feature in used_features(recorded, n_nodes):
-        donors = shuffle(feature, rng)
-        scores[1 + feature] = score(drop_rows(recorded, own, rows, feature, donors))
+    used = set(used_features(recorded, n_nodes))
+    for index, feature in enumerate(features):
+        # What the tree does not use cannot change its predictions.
+        members = [position for position in feature.positions if position in used]
+        if members:
+            is_taken = np.zeros(table.positions.shape[0], dtype=bool)
+            is_taken[members] = True
+            donors = shuffle(members, rng)
+            scores[1 + index] = score(drop_rows(recorded, own, rows, is_taken, donors))
     return scores
 
 
@@ -179,7 +199,7 @@ def used_features(tree: RecordedTree, n_nodes: int) -> list[int]:
 def _shuffle_all(
     tree: RecordedTree, n_nodes: int, table: RankTable, rows: NDArray[np.uint32]
 ) -> Shuffle:
-    def shuffle(feature: int, rng: np.random.Generator) -> NDArray[np.uint32]:
+    def shuffle(members: Sequence[int], rng: np.random.Generator) -> NDArray[np.uint32]:
         return rng.permutation(rows)
 
     return shuffle
