@@ -102,6 +102,16 @@ def test_a_column_in_other_units_leaves_nothing(remover):
     assert S["apart"].std() > 0.5
 
 
+@pytest.mark.parametrize("remover", ["sliced", "chained", "auto"])
+def test_nothing_but_other_units_leaves_constants(remover):
+    x = np.random.default_rng(12).normal(size=60)
+    X = pd.DataFrame({"x": x, "cube": x**3, "minus": -x})
+    S = umfi.remove_dependence(X, "x", remover=remover, random_state=0)
+    assert S.shape == (60, 2)
+    result = umfi.ultra_marginal(X, x + 1.0, remover=remover, random_state=0)
+    assert result.importances.min() > 0.5
+
+
 @pytest.mark.parametrize("remover", ["sliced", "chained"])
 def test_collinear_constant_and_many_columns_are_no_trouble(remover):
     rng = np.random.default_rng(6)

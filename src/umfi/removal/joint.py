@@ -155,7 +155,8 @@ def remove_in_rounds(
     rows_per_bin : int
         Of the bins that ranks are taken in.
     tolerance : float
-        Out-of-bag R² of the feature, by the forest that finds most.
+        Out-of-bag R² of the feature, as extremely randomised trees find it. Its copies are not
+        asked about: they have nothing to leave.
     """
     if columns.n_columns == 0:
         return columns
@@ -164,7 +165,9 @@ def remove_in_rounds(
     is_left = ~_is_in_same_order(scores, protected)
     scores[:, ~is_left] = 0.0
     seed = np.random.SeedSequence(int(rng.integers(2**63)))
-    unrelated = columns.with_changed(scores)
+    unrelated = columns.with_changed(scores.copy())
+    if not is_left.any():
+        return unrelated
     for apply in rounds:
         moved = scores[:, is_left]
         # In random order, so that the feature does not stand before its copies in every round.

@@ -38,8 +38,8 @@ class SlicedRemover:
     Parameters
     ----------
     tolerance : float
-        Leakage to stop at: the out-of-bag R² with which the forest that finds most tells the
-        protected column.
+        Leakage to stop at: the out-of-bag R² with which extremely randomised trees tell the
+        protected column, or its distance from the median.
     max_rounds : int
 
     Examples
