@@ -139,20 +139,28 @@ class Diagnosis:
 def _advise(remover: str, part: pd.DataFrame) -> list[str]:
     """Return sentences about one remover."""
     bad = part[part["verdict"] != "good"].sort_values("leakage", ascending=False)
+    is_found, is_hidden = bad["leakage"] > GOOD_LEAKAGE, bad["excess"] > HIDDEN_LEAKAGE
+    rare = bad["feature"][~is_found & ~is_hidden].tolist()
+    bad = bad[is_found | is_hidden]
     worst = listed(bad["feature"].head(3).tolist())
     sentences = []
-    if len(bad) == 0:
+    if rare:
+        sentences.append(
+            f"{remover}: {listed(rare)} has levels of too few rows to tell whether they are "
+            "removed: merge levels where you can."
+        )
+    if len(bad) == 0 and not rare:
         sentences.append(
             f"{remover}: nothing of any of the {len(part)} features is left in the others; its "
             "importances can be taken as they are."
         )
-    elif (bad["leakage"] <= GOOD_LEAKAGE).all():
+    elif len(bad) > 0 and not is_found.any():
         sentences.append(
             f"{remover}: forests find nothing of any feature in the others; for {len(bad)} of "
             f"{len(part)}, {worst} first, that is in part because removal is fitted to these very "
             "rows, so their p-values may be too small."
         )
-    else:
+    elif len(bad) > 0:
         n_failed = int((bad["verdict"] == "failed").sum())
         sentences.append(
             f"{remover}: {len(bad)} of {len(part)} features are still told by the others "

@@ -106,6 +106,15 @@ def test_groups_and_kinds_are_diagnosed():
     assert (found.table["verdict"] == "good").all()
 
 
+def test_levels_too_rare_to_judge_are_doubtful_and_said_to_be():
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"site": rng.integers(0, 60, 200).astype(str), "rain": rng.normal(size=200)})
+    found = umfi.diagnose(X, random_state=0)
+    assert found.table["verdict"].tolist() == ["doubtful", "good"]
+    assert len(found.advice) == 1
+    assert found.advice[0].startswith("transport: 'site' has levels of too few rows to tell")
+
+
 def test_what_makes_no_sense_is_refused():
     X, _ = umfi.datasets.simulate("correlation", n=60, random_state=0)
     with pytest.raises(InputError, match=r"remover=\[\] names no remover"):
