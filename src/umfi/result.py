@@ -256,9 +256,14 @@ class ImportanceResult:
             notes.append(
                 f"Leakage for {listed(leaking)}: the other features tell more about "
                 f"{'it' if len(leaking) == 1 else 'them'} than about permuted copies, so p-values "
-                "there may be too small."
+                f"there may be too small{self._way_out()}."
             )
         return notes
+
+    def _way_out(self) -> str:
+        """Return what would leave less leakage, if anything would."""
+        is_gentle = str(self.settings.get("remover")).lower().startswith(("linear", "transport"))
+        return "; remover='sliced' removes more" if is_gentle else ""
 
     def __repr__(self) -> str:
         """Return the head of the table with one line on what it is and the notes."""

@@ -205,7 +205,9 @@ def test_removal_that_leaks_is_flagged():
     assert not linear.loc["z", "leaks"]
     gentle = run(X, y, remover=umfi.TransportRemover(rows_per_bin=15)).table.set_index("feature")
     assert gentle.loc["x", "leakage"] < 0.5 * linear.loc["x", "leakage"]
-    assert "Leakage for 'x'" in repr(run(X, y, remover="linear"))
+    text = repr(run(X, y, remover="linear"))
+    assert "Leakage for 'x'" in text
+    assert "remover='sliced' removes more" in text
 
 
 def test_what_others_replace_does_not_pass_the_test_of_ablation():
