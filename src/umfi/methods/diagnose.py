@@ -22,8 +22,9 @@ from umfi.power import (
     measure_leakages,
     score_columns,
 )
+from umfi.reading import read_table
 from umfi.removal import AutoRemover, find_distortion, find_remover, has_rare_levels
-from umfi.target import Target, read_target, refuse_mismatch
+from umfi.target import Target
 from umfi.tasks import Streams, TaskName, check_workers, run_tasks
 
 __all__ = ["diagnose"]
@@ -105,16 +106,15 @@ def diagnose(
     labels = [one if isinstance(one, str) else repr(one) for one in given]
     if len(set(labels)) < len(labels):
         raise InputError(f"remover={labels!r} names a remover twice: leave one out.")
-    if missing == "drop":
-        complete, response = drop_incomplete_rows(X, y)
-        if y is not None:
-            refuse_mismatch(X, y)
-        X, y = complete, response
-    columns = read_columns(X, kinds=kinds, missing=missing)
+    target = None
+    if y is not None:
+        columns, target, _ = read_table(X, y, task=task, kinds=kinds, missing=missing)
+    else:
+        X, _ = drop_incomplete_rows(X) if missing == "drop" else (X, None)
+        columns = read_columns(X, kinds=kinds, missing=missing)
     features = [one for one in read_features(columns, groups) if not one.is_constant]
     if not features:
         raise InputError("All columns are constant: there is nothing to diagnose.")
-    target = None if y is None else read_target(y, task=task, X=X)
     chosen = None if target is None else find_power(power, target.task)
     check_workers(n_jobs, executor)
     streams = Streams.from_random_state(random_state)

@@ -15,13 +15,13 @@ import pandas as pd
 from umfi.columns import MIN_ROWS, Columns, Kind
 from umfi.contracts import PredictivePower, measure_of
 from umfi.errors import MAX_LISTED_NAMES, InputError, check_count, listed
-from umfi.frames import drop_incomplete_rows, read_columns
 from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS, MIN_INTERVAL_SHARE
 from umfi.methods.features import Feature, Groups, read_features
 from umfi.power import find_power, score_columns
+from umfi.reading import read_table
 from umfi.removal import MIN_CELL_ROWS, has_rare_levels
 from umfi.result import SCORE_COLUMNS, ImportanceResult
-from umfi.target import Target, read_target, refuse_mismatch
+from umfi.target import Target
 from umfi.tasks import Streams, TaskName, check_workers, run_tasks
 
 __all__ = ["COMMON_PARAMETERS", "Problem", "ScorePair", "with_common_parameters"]
@@ -166,15 +166,8 @@ class Problem:
         **own_arguments: Any,
     ) -> Problem:
         """Return the problem, or raise before anything long starts."""
-        n_dropped = 0
-        if missing == "drop":
-            complete, response = drop_incomplete_rows(X, y)
-            refuse_mismatch(X, y)
-            n_dropped = len(X) - len(complete)
-            X, y = complete, response
-        columns = read_columns(X, kinds=kinds, missing=missing)
+        columns, target, n_dropped = read_table(X, y, task=task, kinds=kinds, missing=missing)
         features = read_features(columns, groups)
-        target = read_target(y, task=task, X=X)
         chosen = find_power(power, target.task)
         check_workers(n_jobs, executor)
         n_repeats = check_count("repeats", repeats)

@@ -11,7 +11,6 @@ import numpy as np
 from umfi.columns import Columns
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
-from umfi.frames import drop_incomplete_rows, read_columns
 from umfi.power.estimator import EstimatorPower
 from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower
@@ -22,7 +21,8 @@ from umfi.power.leakage import (
     leakage_limit,
     measure_leakages,
 )
-from umfi.target import Target, read_target, refuse_mismatch
+from umfi.reading import read_table
+from umfi.target import Target
 from umfi.tasks import Streams, count_workers
 
 __all__ = [
@@ -157,12 +157,7 @@ def predictive_power(
     >>> bool(umfi.predictive_power(X, y, random_state=0) > 0.5)
     True
     """
-    if missing == "drop":
-        complete, response = drop_incomplete_rows(X, y)
-        refuse_mismatch(X, y)
-        X, y = complete, response
-    columns = read_columns(X, kinds=kinds, missing=missing)
-    target = read_target(y, task=task, X=X)
+    columns, target, _ = read_table(X, y, task=task, kinds=kinds, missing=missing)
     chosen = find_power(power, target.task)
     count_workers(n_jobs)
     seed = Streams.from_random_state(random_state).seed("predictive_power")

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from umfi.columns import Columns
-from umfi.contracts import ProtocolName
-from umfi.removal.joint import Round, check_rounds, mix, remove_in_rounds
+from umfi.removal.joint import JointRemover, Round, mix
 
 __all__ = ["ChainedRemover"]
 
 RIDGE = 0.05
-ROWS_PER_BIN = 100
 
 
 @dataclass(frozen=True)
-class ChainedRemover:
+class ChainedRemover(JointRemover):
     """Moves each column by its distribution given the protected one and the columns before it.
 
     The chain of Johndrow and Lum (2019, section 3.2), on normal scores: a column's mean and spread
@@ -42,31 +37,9 @@ class ChainedRemover:
     True
     """
 
-    tolerance: float = 0.0
     max_rounds: int = 8
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot stop."""
-        check_rounds(self.tolerance, self.max_rounds)
-
-    def remove(
-        self,
-        columns: Columns,
-        protected: Sequence[Columns],
-        *,
-        protocol: ProtocolName,
-        rng: np.random.Generator,
-    ) -> Columns:
-        """Return S: normal scores."""
-        return remove_in_rounds(
-            columns,
-            protected,
-            self._rounds(),
-            rows_per_bin=ROWS_PER_BIN,
-            tolerance=self.tolerance,
-            rng=rng,
-        )
-
-    def _rounds(self) -> Iterator[Round]:
+    def rounds(self) -> Iterator[Round]:
+        """Yield the chain, forth and back."""
         for number in range(self.max_rounds):
             yield mix(RIDGE, is_chained=True, is_reversed=number % 2 == 1)

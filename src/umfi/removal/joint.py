@@ -20,41 +20,28 @@ Forests are asked after each round, and removal stops as soon as they find nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
 from umfi.columns import Columns
+from umfi.contracts import ProtocolName
 from umfi.errors import InputError, check_count
 from umfi.forest import order_rows
 from umfi.power import find_leakage
-from umfi.removal.protected import Cut, cut_block
-from umfi.removal.steps import middle_ranks, random_ranks, stack_steps
+from umfi.removal.nodes import Nodes, Place, find_places
+from umfi.removal.protected import Cut
+from umfi.removal.steps import random_ranks, stack_steps
 from umfi.removal.transport import rank_in_bins
 
-__all__ = [
-    "Place",
-    "Round",
-    "check_rounds",
-    "mix",
-    "rank",
-    "rank_in_halves",
-    "remove_in_rounds",
-    "smooth",
-]
+__all__ = ["JointRemover", "Round", "check_rounds", "mix", "rank", "rank_in_halves", "smooth"]
 
-# Neighbours count by the normal curve. About so many rows lie within one standard deviation, if
-# that is neither less nor more of the table than this.
-ROWS_IN_REACH = 64
-MIN_REACH, MAX_REACH = 0.02, 0.2
-# The first round follows nothing but the slow movements.
-SMOOTH_REACH = 0.2
-# Means and covariances are estimated from about so many rows at most, and from so many of a bin.
-MAX_FITTED_ROWS = 20_000
-MAX_FITTED_OF_BIN = 1000
+ROWS_PER_BIN = 100
+
 # Covariances are followed in so many leading directions at most.
 MAX_DIRECTIONS = 100
 # Scores this close to those of a protected column are the same order.
@@ -62,62 +49,6 @@ SAME_ORDER = 1.0 - 1e-9
 # A spread below this share of the mean one is not believed.
 MIN_SPREAD = 0.1
 NEGLIGIBLE, TINY = 1e-12, 1e-300
-
-
-class Nodes(NamedTuple):
-    """Points along a protected column at which distributions are estimated.
-
-    Attributes
-    ----------
-    rows : ndarray of int, shape (n_fitted_rows,)
-        The rows that they are estimated from; all, but for long tables.
-    means : ndarray, shape (n_nodes, n_fitted_rows)
-        Weights whose sum over rows is the mean at a node: locally linear, so that a slope does
-        not bend it at the ends.
-    weights : ndarray, shape (n_nodes, n_fitted_rows)
-        Weights of neighbours that sum to 1.
-    below : ndarray of int, shape (n_rows,)
-        The node below each row; the row lies between this one and the next.
-    share : ndarray, shape (n_rows,)
-        How far it is on the way.
-    """
-
-    rows: NDArray[np.intp]
-    means: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    below: NDArray[np.intp]
-    share: NDArray[np.float64]
-
-    def find_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean of values, shape (n_rows, any), around each row."""
-        return self.read(self.means @ values[self.rows])
-
-    def read(self, at_nodes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what holds at each row, between two nodes linearly; (n_nodes, any) in."""
-        share = self.share[:, np.newaxis]
-        above = np.minimum(self.below + 1, len(at_nodes) - 1)
-        return at_nodes[self.below] * (1.0 - share) + at_nodes[above] * share
-
-
-class Place(NamedTuple):
-    """A protected column as the rounds see it.
-
-    Attributes
-    ----------
-    halves : Cut
-        It cut in two, but for values with bins of their own.
-    bins : Cut
-    slow, near : Nodes
-        Points along it, of a large and of a small reach.
-    line : ndarray, shape (n_rows,)
-        Its normal scores, of length 1; 0 where it has a bin of its own.
-    """
-
-    halves: Cut
-    bins: Cut
-    slow: Nodes
-    near: Nodes
-    line: NDArray[np.float64]
 
 
 # From scores, shape (n_rows, n_columns), and a protected column to new scores.
@@ -134,52 +65,62 @@ def check_rounds(tolerance: float, max_rounds: int) -> None:
         )
 
 
-def remove_in_rounds(
-    columns: Columns,
-    protected: Sequence[Columns],
-    rounds: Iterable[Round],
-    *,
-    rows_per_bin: int,
-    tolerance: float,
-    rng: np.random.Generator,
-) -> Columns:
-    """Return normal scores after as few rounds as leave no more leakage than tolerated.
+@dataclass(frozen=True)
+class JointRemover(ABC):
+    """Removes in rounds, and stops as soon as forests find nothing; which rounds is left open.
 
     Parameters
     ----------
-    columns : Columns
-        What is transformed.
-    protected : sequence of Columns
-        A feature or group, then copies of it; a round goes from one to the next.
-    rounds : iterable of callables
-    rows_per_bin : int
-        Of the bins that ranks are taken in.
     tolerance : float
-        Out-of-bag R² of the feature, as extremely randomised trees find it. Its copies are not
-        asked about: they have nothing to leave.
+    max_rounds : int
     """
-    if columns.n_columns == 0:
-        return columns
-    scores = _normal_scores(columns, protected, rng)
-    places = [_find_places(block, columns, rows_per_bin) for block in protected]
-    is_left = ~_is_in_same_order(scores, protected)
-    scores[:, ~is_left] = 0.0
-    seed = np.random.SeedSequence(int(rng.integers(2**63)))
-    unrelated = columns.with_changed(scores.copy())
-    if not is_left.any():
-        return unrelated
-    for apply in rounds:
-        moved = scores[:, is_left]
-        # In random order, so that the feature does not stand before its copies in every round.
-        for block in rng.permutation(len(places)):
-            for place in places[block]:
-                moved = apply(moved, place, rng)
-        scores[:, is_left] = moved
+
+    tolerance: float = 0.0
+    max_rounds: int = 12
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot stop."""
+        check_rounds(self.tolerance, self.max_rounds)
+
+    @abstractmethod
+    def rounds(self) -> Iterator[Round]:
+        """Yield the rounds, at most ``max_rounds``."""
+
+    def remove(
+        self,
+        columns: Columns,
+        protected: Sequence[Columns],
+        *,
+        protocol: ProtocolName,
+        rng: np.random.Generator,
+    ) -> Columns:
+        """Return S: normal scores after as few rounds as leave no more leakage than tolerated.
+
+        A round goes from one protected block to the next. Only the feature is asked about, as
+        extremely randomised trees find it: its copies have nothing to leave.
+        """
+        if columns.n_columns == 0:
+            return columns
+        scores = _normal_scores(columns, protected, rng)
+        places = [find_places(block, columns, ROWS_PER_BIN) for block in protected]
+        is_left = ~_is_in_same_order(scores, protected)
+        scores[:, ~is_left] = 0.0
+        seed = np.random.SeedSequence(int(rng.integers(2**63)))
         unrelated = columns.with_changed(scores.copy())
-        told = unrelated.select(np.flatnonzero(is_left))
-        if find_leakage(told, protected[0], seed, enough=tolerance) <= tolerance:
-            break
-    return unrelated
+        if not is_left.any():
+            return unrelated
+        for apply in self.rounds():
+            moved = scores[:, is_left]
+            # In random order, so that the feature does not stand before its copies every time.
+            for block in rng.permutation(len(places)):
+                for place in places[block]:
+                    moved = apply(moved, place, rng)
+            scores[:, is_left] = moved
+            unrelated = columns.with_changed(scores.copy())
+            told = unrelated.select(np.flatnonzero(is_left))
+            if find_leakage(told, protected[0], seed, enough=self.tolerance) <= self.tolerance:
+                break
+        return unrelated
 
 
 def _normal_scores(
@@ -221,101 +162,6 @@ def _is_in_same_order(
         correlations = np.abs(own.T @ scores) / n_rows
         is_same |= np.any(correlations > SAME_ORDER * spread, axis=0)
     return is_same
-
-
-def _find_places(block: Columns, others: Columns, rows_per_bin: int) -> list[Place]:
-    n_rows = block.n_rows
-    reach = float(np.clip(ROWS_IN_REACH / n_rows, MIN_REACH, MAX_REACH))
-    n_coarse = max(rows_per_bin, n_rows // 2)
-    return [
-        Place(
-            halves,
-            bins,
-            _find_nodes(bins, SMOOTH_REACH),
-            _find_nodes(bins, reach),
-            _find_line(bins),
-        )
-        for halves, bins in zip(
-            cut_block(block, others, n_coarse),
-            cut_block(block, others, rows_per_bin),
-            strict=True,
-        )
-    ]
-
-
-def _find_line(cut: Cut) -> NDArray[np.float64]:
-    line = np.zeros(len(cut.protected))
-    if cut.n_own < len(cut.bins):
-        rest = np.concatenate(cut.bins[cut.n_own :])
-        scores = special.ndtri(middle_ranks(cut.protected[rest]))
-        line[rest] = scores - scores.mean()
-    length = np.sqrt(line @ line)
-    return line / length if length > 0.0 else line
-
-
-def _find_nodes(cut: Cut, reach: float) -> Nodes:
-    """Return a node for each bin of its own, and nodes along the others.
-
-    Parameters
-    ----------
-    reach : float
-        Standard deviation of the neighbours' weights, in shares of the rows.
-    """
-    n_rows = len(cut.protected)
-    own, others = cut.bins[: cut.n_own], cut.bins[cut.n_own :]
-    rest = np.sort(np.concatenate(others)) if others else np.zeros(0, dtype=np.intp)
-    standing = middle_ranks(cut.protected[rest])
-    n_along = max(2, round(1.0 / reach)) if others else 0
-    below, share = np.zeros(n_rows, dtype=np.intp), np.zeros(n_rows)
-    for node, rows in enumerate(own):
-        below[rows] = node
-    along = np.clip(standing * n_along - 0.5, 0.0, n_along - 1.0)
-    below[rest] = len(own) + np.minimum(along.astype(np.intp), n_along - 2)
-    share[rest] = len(own) + along - below[rest]
-    # In the order of the column, so that one row of several stands for its neighbours.
-    picked = _thin(np.argsort(standing, kind="stable"), MAX_FITTED_ROWS)
-    fitted = [_thin(rows, MAX_FITTED_OF_BIN) for rows in own]
-    rows = np.concatenate([*fitted, rest[picked]])
-    means, weights = np.zeros((2, len(own) + n_along, len(rows)))
-    start = 0
-    for node, members in enumerate(fitted):
-        means[node, start : start + len(members)] = 1.0 / len(members)
-        start += len(members)
-    weights[: len(own)] = means[: len(own)]
-    if others:
-        knots = (np.arange(n_along) + 0.5) / n_along
-        means[len(own) :, start:], weights[len(own) :, start:] = _weigh(
-            standing[picked] - knots[:, np.newaxis], reach
-        )
-    return Nodes(rows, means, weights, below, share)
-
-
-def _thin(rows: NDArray[np.intp], n_most: int) -> NDArray[np.intp]:
-    """Return about so many of the rows at most, evenly."""
-    return rows[:: max(1, len(rows) // n_most)]
-
-
-def _weigh(
-    distances: NDArray[np.float64], reach: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights of rows in the locally linear mean at each node, and as neighbours.
-
-    Parameters
-    ----------
-    distances : ndarray, shape (n_nodes, n_rows)
-    """
-    # The nearest row weighs 1, so that a node far from all rows has a neighbour too.
-    squares = (distances / reach) ** 2
-    weights = np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True)))
-    total = weights.sum(axis=1, keepdims=True)
-    first = (weights * distances).sum(axis=1, keepdims=True)
-    second = (weights * distances**2).sum(axis=1, keepdims=True)
-    scale = total * second - first**2
-    # Where all rows stand together there is no line through them.
-    is_line = scale > NEGLIGIBLE * total * total
-    line = weights * (second - first * distances) / np.where(is_line, scale, 1.0)
-    weights /= total
-    return np.where(is_line, line, weights), weights
 
 
 def smooth(

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from umfi.columns import Columns
-from umfi.contracts import ProtocolName
 from umfi.removal.joint import (
+    JointRemover,
     Round,
-    check_rounds,
     mix,
     rank,
     rank_in_halves,
-    remove_in_rounds,
     smooth,
 )
 
 __all__ = ["SlicedRemover"]
 
-# Half of it in each round: see benchmarks/removal.py.
+# Gentle at first, and half of it in each round.
 FIRST_RIDGE = 0.4
-ROWS_PER_BIN = 100
 
 
 @dataclass(frozen=True)
-class SlicedRemover:
+class SlicedRemover(JointRemover):
     """Removes what all other columns together tell about the protected one.
 
     Each round cuts the table along the protected column and makes the slices alike: first the mean
@@ -51,32 +45,8 @@ class SlicedRemover:
     True
     """
 
-    tolerance: float = 0.0
-    max_rounds: int = 12
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot stop."""
-        check_rounds(self.tolerance, self.max_rounds)
-
-    def remove(
-        self,
-        columns: Columns,
-        protected: Sequence[Columns],
-        *,
-        protocol: ProtocolName,
-        rng: np.random.Generator,
-    ) -> Columns:
-        """Return S: normal scores."""
-        return remove_in_rounds(
-            columns,
-            protected,
-            self._rounds(),
-            rows_per_bin=ROWS_PER_BIN,
-            tolerance=self.tolerance,
-            rng=rng,
-        )
-
-    def _rounds(self) -> Iterator[Round]:
+    def rounds(self) -> Iterator[Round]:
+        """Yield the gentle rounds, then those of the covariance."""
         first: list[Round] = [smooth, rank_in_halves, rank]
         yield from first[: self.max_rounds]
         for number in range(self.max_rounds - len(first)):

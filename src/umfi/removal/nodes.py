@@ -1,0 +1,196 @@
+"""A protected column as the rounds of joint removal see it: bins, and points along it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from umfi.columns import Columns
+from umfi.removal.protected import Cut, cut_block
+from umfi.removal.steps import middle_ranks
+
+__all__ = ["Nodes", "Place", "find_places"]
+
+# Neighbours count by the normal curve. About so many rows lie within one standard deviation, if
+# that is neither less nor more of the table than this.
+ROWS_IN_REACH = 64
+MIN_REACH, MAX_REACH = 0.02, 0.2
+# The first round follows nothing but the slow movements.
+SMOOTH_REACH = 0.2
+# Means and covariances are estimated from about so many rows at most, and from so many of a bin.
+MAX_FITTED_ROWS = 20_000
+MAX_FITTED_OF_BIN = 1000
+# Rows that stand this close together have no line through them.
+NEGLIGIBLE = 1e-12
+
+
+class Nodes(NamedTuple):
+    """Points along a protected column at which distributions are estimated.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_fitted_rows,)
+        The rows that they are estimated from; all, but for long tables.
+    means : ndarray, shape (n_nodes, n_fitted_rows)
+        Weights whose sum over rows is the mean at a node: locally linear, so that a slope does
+        not bend it at the ends.
+    weights : ndarray, shape (n_nodes, n_fitted_rows)
+        Weights of neighbours that sum to 1.
+    below : ndarray of int, shape (n_rows,)
+        The node below each row; the row lies between this one and the next.
+    share : ndarray, shape (n_rows,)
+        How far it is on the way.
+    """
+
+    rows: NDArray[np.intp]
+    means: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    below: NDArray[np.intp]
+    share: NDArray[np.float64]
+
+    def find_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean of values, shape (n_rows, any), around each row."""
+        return self.read(self.means @ values[self.rows])
+
+    def read(self, at_nodes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what holds at each row, between two nodes linearly; (n_nodes, any) in."""
+        share = self.share[:, np.newaxis]
+        above = np.minimum(self.below + 1, len(at_nodes) - 1)
+        return at_nodes[self.below] * (1.0 - share) + at_nodes[above] * share
+
+
+class Place(NamedTuple):
+    """A protected column as the rounds see it.
+
+    Attributes
+    ----------
+    halves : Cut
+        It cut in two, but for values with bins of their own.
+    bins : Cut
+    slow, near : Nodes
+        Points along it, of a large and of a small reach.
+    line : ndarray, shape (n_rows,)
+        Its normal scores, of length 1; 0 where it has a bin of its own.
+    """
+
+    halves: Cut
+    bins: Cut
+    slow: Nodes
+    near: Nodes
+    line: NDArray[np.float64]
+
+
+def find_places(block: Columns, others: Columns, rows_per_bin: int) -> list[Place]:
+    """Return what the rounds see of each column of a protected block.
+
+    Parameters
+    ----------
+    block : Columns
+    others : Columns
+        What is transformed.
+    rows_per_bin : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.frames import read_columns
+    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
+    >>> place, = find_places(columns.select([0]), columns.select([1]), 50)
+    >>> len(place.halves.bins), len(place.bins.bins), len(place.slow.means)
+    (2, 4, 5)
+    """
+    n_rows = block.n_rows
+    reach = float(np.clip(ROWS_IN_REACH / n_rows, MIN_REACH, MAX_REACH))
+    n_coarse = max(rows_per_bin, n_rows // 2)
+    return [
+        Place(
+            halves,
+            bins,
+            _find_nodes(bins, SMOOTH_REACH),
+            _find_nodes(bins, reach),
+            _find_line(bins),
+        )
+        for halves, bins in zip(
+            cut_block(block, others, n_coarse),
+            cut_block(block, others, rows_per_bin),
+            strict=True,
+        )
+    ]
+
+
+def _find_line(cut: Cut) -> NDArray[np.float64]:
+    line = np.zeros(len(cut.protected))
+    if cut.n_own < len(cut.bins):
+        rest = np.concatenate(cut.bins[cut.n_own :])
+        scores = special.ndtri(middle_ranks(cut.protected[rest]))
+        line[rest] = scores - scores.mean()
+    length = np.sqrt(line @ line)
+    return line / length if length > 0.0 else line
+
+
+def _find_nodes(cut: Cut, reach: float) -> Nodes:
+    """Return a node for each bin of its own, and nodes along the others.
+
+    Parameters
+    ----------
+    reach : float
+        Standard deviation of the neighbours' weights, in shares of the rows.
+    """
+    n_rows = len(cut.protected)
+    own, others = cut.bins[: cut.n_own], cut.bins[cut.n_own :]
+    rest = np.sort(np.concatenate(others)) if others else np.zeros(0, dtype=np.intp)
+    standing = middle_ranks(cut.protected[rest])
+    n_along = max(2, round(1.0 / reach)) if others else 0
+    below, share = np.zeros(n_rows, dtype=np.intp), np.zeros(n_rows)
+    for node, rows in enumerate(own):
+        below[rows] = node
+    along = np.clip(standing * n_along - 0.5, 0.0, n_along - 1.0)
+    below[rest] = len(own) + np.minimum(along.astype(np.intp), n_along - 2)
+    share[rest] = len(own) + along - below[rest]
+    # In the order of the column, so that one row of several stands for its neighbours.
+    picked = _thin(np.argsort(standing, kind="stable"), MAX_FITTED_ROWS)
+    fitted = [_thin(rows, MAX_FITTED_OF_BIN) for rows in own]
+    rows = np.concatenate([*fitted, rest[picked]])
+    means, weights = np.zeros((2, len(own) + n_along, len(rows)))
+    start = 0
+    for node, members in enumerate(fitted):
+        means[node, start : start + len(members)] = 1.0 / len(members)
+        start += len(members)
+    weights[: len(own)] = means[: len(own)]
+    if others:
+        knots = (np.arange(n_along) + 0.5) / n_along
+        means[len(own) :, start:], weights[len(own) :, start:] = _weigh(
+            standing[picked] - knots[:, np.newaxis], reach
+        )
+    return Nodes(rows, means, weights, below, share)
+
+
+def _thin(rows: NDArray[np.intp], n_most: int) -> NDArray[np.intp]:
+    """Return about so many of the rows at most, evenly."""
+    return rows[:: max(1, len(rows) // n_most)]
+
+
+def _weigh(
+    distances: NDArray[np.float64], reach: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weights of rows in the locally linear mean at each node, and as neighbours.
+
+    Parameters
+    ----------
+    distances : ndarray, shape (n_nodes, n_rows)
+    """
+    # The nearest row weighs 1, so that a node far from all rows has a neighbour too.
+    squares = (distances / reach) ** 2
+    weights = np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True)))
+    total = weights.sum(axis=1, keepdims=True)
+    first = (weights * distances).sum(axis=1, keepdims=True)
+    second = (weights * distances**2).sum(axis=1, keepdims=True)
+    scale = total * second - first**2
+    # Where all rows stand together there is no line through them.
+    is_line = scale > NEGLIGIBLE * total * total
+    line = weights * (second - first * distances) / np.where(is_line, scale, 1.0)
+    weights /= total
+    return np.where(is_line, line, weights), weights
