@@ -74,13 +74,17 @@ def spread(n_runs: int = 200, n_trees: int = 100) -> None:
     """Print the standardised interquartile range by protocol and measure."""
     X, y = umfi.datasets.load_brca(permuted=True, random_state=0)
     for remover in REMOVERS:
-        for protocol, measured in (("paper", "votes"), ("matched", "votes"), ("matched", "shares")):
+        for protocol, measure in (
+            ("paper", "accuracy"),
+            ("matched", "accuracy"),
+            ("matched", "brier"),
+        ):
             result = umfi.ultra_marginal(
                 X,
                 y,
                 remover=remover,
                 protocol=protocol,
-                power=umfi.ForestPower(n_trees=n_trees, measured=measured),
+                power=umfi.ForestPower(n_trees=n_trees, measure=measure),
                 repeats=n_runs,
                 subsample=500,
                 random_state=0,
@@ -89,7 +93,7 @@ def spread(n_runs: int = 200, n_trees: int = 100) -> None:
             runs = result.scores.pivot_table("importance", index="repeat", columns="feature")
             clipped = standardised_range(runs.clip(lower=0.0))
             print(
-                f"{remover}, {protocol}, {measured}, {n_trees} trees, {n_runs} runs: "
+                f"{remover}, {protocol}, {measure}, {n_trees} trees, {n_runs} runs: "
                 f"{standardised_range(runs):.1%}, clipped at 0 as in the paper {clipped:.1%}",
                 flush=True,
             )

@@ -20,6 +20,18 @@ def test_demo_ranks_a_real_table_and_writes_files(tmp_path, monkeypatch):
     assert (folder / "importance.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_demo_shows_and_writes_the_parts_that_were_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr("umfi.cli.DEMO_PART_REPEATS", 1)
+    outcome = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--parts"])
+    assert outcome.exit_code == 0
+    assert "decompose importance for diagnosis" in outcome.output
+    table = pd.read_csv(tmp_path / "importance.csv")
+    for part in ("alone", "together", "irreplaceable", "replaceable"):
+        assert part in outcome.output
+        assert part in table
+    assert (tmp_path / "importance.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_folder_that_cannot_be_made_is_refused_before_the_work(tmp_path):
     (tmp_path / "file").write_text("")
     outcome = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "file")])

@@ -73,3 +73,51 @@ def test_features_that_are_not_related_are_pale_and_intervals_are_drawn():
     importances = result.table["importance"].to_numpy()
     np.testing.assert_allclose(drawn[:, 0], np.minimum(bounds[:, 0], importances))
     np.testing.assert_allclose(drawn[:, 1], np.maximum(bounds[:, 1], importances))
+
+
+def test_stacked_bars_add_up_to_the_importance():
+    X, y = umfi.datasets.simulate("blood_relation", n=200, random_state=0)
+    result = umfi.decompose(X, y, repeats=1, subsample=None, random_state=0)
+    ax = result.plot()
+    widths = np.array([bar.get_width() for bar in ax.patches]).reshape(4, 4)
+    importances = result.table["importance"].to_numpy()
+    np.testing.assert_allclose(widths[0] + widths[1], importances, atol=1e-12)
+    np.testing.assert_allclose(widths[2] + widths[3], importances, atol=1e-12)
+    # What lies below zero hangs to the left, what lies above stands to the right.
+    for bar in ax.patches:
+        assert bar.get_x() * bar.get_width() >= 0.0
+    assert len(ax.get_legend().get_texts()) == 4
+    _, given = plt.subplots()
+    assert result.plot(ax=given) is given
+
+
+def make_partners(n_features):
+    names = [f"gene ${number}$" for number in range(n_features)]
+    rng = np.random.default_rng(0)
+    pairs = [(one, other) for one in names for other in names if one < other]
+    table = pd.DataFrame(pairs, columns=["feature", "partner"])
+    for effect, verdict in (("sharing", "shares"), ("interaction", "interacts")):
+        table[effect] = rng.uniform(0.0, 0.3, len(table))
+        table[verdict] = rng.random(len(table)) < 0.05
+    return umfi.Partners(table, {"target": "$y$"})
+
+
+def test_a_network_of_fifty_features_has_a_line_for_each_pair_found():
+    found = make_partners(50)
+    ax = found.plot()
+    n_lines = int(found.table["shares"].sum() + found.table["interacts"].sum())
+    assert len(ax.patches) == n_lines
+    ax.figure.canvas.draw()
+    assert len(ax.texts) == 50
+    _, given = plt.subplots()
+    assert found.plot(ax=given) is given
+
+
+def test_comparisons_have_a_column_of_bars_for_each_result():
+    X, y = umfi.datasets.simulate("correlation", n=80, random_state=0)
+    found = umfi.compare(X, y, methods=["ablation", "permutation"], random_state=0)
+    axes = found.plot()
+    assert [ax.get_xlabel() for ax in axes] == ["R²", "mean squared error"]
+    assert [len(ax.patches) for ax in axes] == [4, 4]
+    _, given = plt.subplots(1, 2)
+    assert list(found.plot(axes=list(given))) == list(given)

@@ -11,7 +11,7 @@ from umfi.errors import InputError
 from umfi.forest import out_of_bag_totals
 from umfi.frames import read_columns
 from umfi.power.forest import forest_response
-from umfi.power.measures import score_predictions, score_shares
+from umfi.power.measures import Answers, score_answers
 from umfi.target import Target, read_target
 from umfi.tasks import kernel_seed
 
@@ -30,15 +30,20 @@ def classes(table):
 def test_scores_of_given_predictions():
     target = Target("regression", np.array([0.0, 1.0, 2.0, 3.0]))
     # Squared errors 0, 1, 1; variance 5/3; the row without prediction is left out.
-    assert score_predictions(np.array([0.0, 2.0, np.nan, 2.0]), target) == pytest.approx(0.6)
+    answers = Answers(np.array([0.0, 2.0, np.nan, 2.0]))
+    assert score_answers("r2", answers, target) == pytest.approx(0.6)
+    # Information of an R² of 0.6.
+    information = score_answers("information", answers, target)
+    assert information == pytest.approx(-0.5 * np.log(0.4))
     labels = Target("classification", np.array([0.0, 1.0, 1.0]), classes=("a", "b"))
-    assert score_predictions(np.array([0.0, np.nan, 0.0]), labels) == 0.5
+    assert score_answers("accuracy", Answers(np.array([0.0, np.nan, 0.0])), labels) == 0.5
     with pytest.raises(umfi.InputError, match="grow more trees"):
-        score_predictions(np.full(4, np.nan), target)
+        score_answers("r2", Answers(np.full(4, np.nan)), target)
 
 
 def test_scores_of_a_constant_response_are_zero():
-    assert score_predictions(np.zeros(20), Target("regression", np.zeros(20))) == 0.0
+    constant = Target("regression", np.zeros(20))
+    assert score_answers("r2", Answers(np.zeros(20)), constant) == 0.0
 
 
 @pytest.mark.parametrize("power", ["forest", "extra-trees"])
@@ -245,7 +250,7 @@ def test_estimators_must_predict_finite_numbers(table):
 def test_shares_are_scored_by_their_squared_distance_from_the_truth(classes):
     X, y = classes
     columns, target = read_columns(X), read_target(y)
-    power = umfi.ForestPower(n_trees=30, measured="shares")
+    power = umfi.ForestPower(n_trees=30, measure="brier")
     seed = np.random.SeedSequence(0)
     growth = power.growth(columns.n_columns, target)
     totals, n_votes = out_of_bag_totals(
@@ -258,10 +263,11 @@ def test_shares_are_scored_by_their_squared_distance_from_the_truth(classes):
     assert power.measures["classification"] == "quadratic score"
     rates = np.bincount(target.labels) / target.n_rows
     nothing = power.score(columns.select([]), target, seed)
-    assert nothing == pytest.approx(score_shares(np.tile(rates, (target.n_rows, 1)), target))
+    told = Answers(np.tile(rates, (target.n_rows, 1)))
+    assert nothing == pytest.approx(score_answers("brier", told, target))
 
 
 def test_votes_are_measured_unless_shares_are_asked_for():
     assert umfi.ForestPower().measures["classification"] == "accuracy"
-    with pytest.raises(InputError, match="'shares'"):
-        umfi.ForestPower(measured="share")
+    with pytest.raises(InputError, match="did you mean 'brier'"):
+        umfi.ForestPower(measure="brief")

@@ -16,6 +16,7 @@ METHODS = [
     "bivariate",
     "permutation",
     "conditional_permutation",
+    "decompose",
 ]
 COMMON = {
     "task",

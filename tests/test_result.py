@@ -113,7 +113,7 @@ def test_settings_tell_what_was_done(result):
     assert settings["protocol"] == "matched"
     assert settings["power"] == (
         "ForestPower(n_trees=10, mtry=None, min_node_rows=None, split='best', rows_per_tree=None, "
-        "measured='votes')"
+        "measure=None)"
     )
     assert (settings["n_rows"], settings["n_features"]) == (60, 4)
     assert settings["versions"]["umfi"] == umfi.__version__

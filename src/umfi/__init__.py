@@ -14,18 +14,30 @@ from umfi.version import __version__
 
 if TYPE_CHECKING:
     from umfi import datasets
+    from umfi.comparison import Comparison, compare
     from umfi.diagnosis import Diagnosis
     from umfi.errors import InputError
     from umfi.methods import (
         ablation,
         bivariate,
         conditional_permutation,
+        decompose,
         diagnose,
         marginal_contribution,
+        partners,
         permutation,
         ultra_marginal,
     )
-    from umfi.power import EstimatorPower, ForestPower, predictive_power
+    from umfi.partnership import Partners
+    from umfi.power import (
+        EstimatorPower,
+        FociPower,
+        ForestPower,
+        KnnPower,
+        LinearPower,
+        QmdPower,
+        predictive_power,
+    )
     from umfi.removal import (
         AutoRemover,
         ChainedRemover,
@@ -39,22 +51,31 @@ if TYPE_CHECKING:
 __all__ = [
     "AutoRemover",
     "ChainedRemover",
+    "Comparison",
     "Diagnosis",
     "EstimatorPower",
+    "FociPower",
     "ForestPower",
     "ImportanceResult",
     "InputError",
+    "KnnPower",
+    "LinearPower",
     "LinearRemover",
+    "Partners",
+    "QmdPower",
     "SlicedRemover",
     "TransportRemover",
     "__version__",
     "ablation",
     "bivariate",
+    "compare",
     "conditional_permutation",
     "datasets",
+    "decompose",
     "diagnose",
     "load_result",
     "marginal_contribution",
+    "partners",
     "permutation",
     "predictive_power",
     "remove_dependence",
@@ -64,18 +85,30 @@ __all__ = [
 # Where each name lives. Modules are loaded when a name of theirs is first used, because Numba and
 # SciPy take seconds to import.
 _MODULES = {
+    "umfi.comparison": ("Comparison", "compare"),
     "umfi.diagnosis": ("Diagnosis",),
     "umfi.errors": ("InputError",),
     "umfi.methods": (
         "ablation",
         "bivariate",
         "conditional_permutation",
+        "decompose",
         "diagnose",
         "marginal_contribution",
+        "partners",
         "permutation",
         "ultra_marginal",
     ),
-    "umfi.power": ("EstimatorPower", "ForestPower", "predictive_power"),
+    "umfi.partnership": ("Partners",),
+    "umfi.power": (
+        "EstimatorPower",
+        "FociPower",
+        "ForestPower",
+        "KnnPower",
+        "LinearPower",
+        "QmdPower",
+        "predictive_power",
+    ),
     "umfi.removal": (
         "AutoRemover",
         "ChainedRemover",

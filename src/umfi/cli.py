@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from umfi.methods import ultra_marginal
+from umfi.methods import decompose, ultra_marginal
+from umfi.parts import describe_parts
 from umfi.result import ImportanceResult
 from umfi.version import __version__
 
@@ -24,6 +26,7 @@ app = typer.Typer(
 
 DEMO_REPEATS = 5
 DEMO_PERMUTATIONS = 199
+DEMO_PART_REPEATS = 20
 DEMO_SEED = 0
 
 
@@ -50,10 +53,14 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for importance.csv and importance.png.")] = Path(
         "demo"
     ),
+    parts: Annotated[
+        bool,
+        typer.Option(help="Also say what each feature tells alone, and what others could replace."),
+    ] = False,
 ) -> None:
     """Rank the features of scikit-learn's breast-cancer table, which needs no download.
 
-    Example: umfi demo --out demo
+    Example: umfi demo --out demo --parts
     """
     from sklearn.datasets import load_breast_cancer
 
@@ -66,14 +73,17 @@ def demo(
         ) from None
     data = load_breast_cancer(as_frame=True)
     diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
-    result = ultra_marginal(
-        data.data,
-        diagnosis,
-        test="permutation",
-        max_permutations=DEMO_PERMUTATIONS,
-        repeats=DEMO_REPEATS,
-        random_state=DEMO_SEED,
-    )
+    if parts:
+        result = decompose(data.data, diagnosis, repeats=DEMO_PART_REPEATS, random_state=DEMO_SEED)
+    else:
+        result = ultra_marginal(
+            data.data,
+            diagnosis,
+            test="permutation",
+            max_permutations=DEMO_PERMUTATIONS,
+            repeats=DEMO_REPEATS,
+            random_state=DEMO_SEED,
+        )
     _print_result(result)
     typer.echo("Written: " + ", ".join(str(path) for path in _write_result(result, out)))
 
@@ -85,22 +95,31 @@ def _print_result(result: ImportanceResult) -> None:
         f"{settings['n_features']} features, {result.n_repeats} repeats"
     )
     shown = Table()
-    shown.add_column("feature")
-    shown.add_column("importance", justify="right")
-    shown.add_column("spread", justify="right")
-    shown.add_column("p-value", justify="right")
-    shown.add_column("related")
-    for row in result.table.itertuples():
-        shown.add_row(
-            str(row.feature),
-            f"{row.importance:.4f}",
-            f"{row.spread:.4f}",
-            f"{row.p_value:.2g}{'*' if row.tail else ''}",
-            ("yes" if row.related else "no") + (" (leaks)" if row.leaks else ""),
-        )
+    columns = _readable_columns(result)
+    for name in map(str, columns):
+        shown.add_column(name, justify="left" if name in ("feature", "related") else "right")
+    for row in columns.itertuples(index=False):
+        shown.add_row(*row)
     Console().print(shown)
     for note in result.notes:
         typer.echo(f"Note: {note}")
+
+
+def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
+    """Return what is shown of a result, as text: whatever was computed."""
+    table = result.table
+    shown = pd.DataFrame({"feature": table["feature"].astype(str)})
+    shown["importance"] = table["importance"].map("{:.4f}".format)
+    if result.part_scores is not None:
+        return shown.join(describe_parts(table))
+    if result.n_repeats > 1:
+        shown["spread"] = table["spread"].map("{:.4f}".format)
+    if "p_value" in table:
+        stars = table["tail"].map({True: "*", False: ""})
+        shown["p-value"] = table["p_value"].map("{:.2g}".format) + stars
+        leaks = table["leaks"].map({True: " (leaks)", False: ""})
+        shown["related"] = table["related"].map({True: "yes", False: "no"}) + leaks
+    return shown
 
 
 def _write_result(result: ImportanceResult, folder: Path) -> list[Path]:

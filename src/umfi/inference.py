@@ -24,6 +24,7 @@ __all__ = [
     "is_settled",
     "permutation_test",
     "subsampling_interval",
+    "subsampling_test",
 ]
 
 CONTROLS = ("fdr", "by", "holm", "none")
@@ -224,9 +225,32 @@ def subsampling_interval(
     >>> round(low, 3), round(high, 3)
     (0.214, 0.386)
     """
-    n_repeats = len(subsampled)
-    error = float(np.std(subsampled, ddof=1) * np.sqrt(share / (1.0 - share)))
-    margin = error * float(stats.t.ppf(0.5 + level / 2.0, n_repeats - 1))
+    error = _standard_error(subsampled, share)
+    margin = error * float(stats.t.ppf(0.5 + level / 2.0, len(subsampled) - 1))
     now = float(np.mean(whole))
     carried_on = now + (now - float(np.mean(subsampled))) / (share**-0.5 - 1.0)
     return min(now, carried_on) - margin, max(now, carried_on) + margin
+
+
+def subsampling_test(
+    subsampled: NDArray[np.float64], whole: NDArray[np.float64], share: float
+) -> float:
+    """Return the p-value of an estimate that is zero at most if there is nothing.
+
+    By a t distribution, with the standard error of :func:`subsampling_interval`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(subsampling_test(np.array([0.28, 0.3, 0.32]), np.array([0.3]), 0.5), 4)
+    0.0022
+    """
+    error, estimate = _standard_error(subsampled, share), float(np.mean(whole))
+    if error == 0.0:
+        return 1.0 if estimate <= 0.0 else SMALLEST_TAIL
+    return float(max(stats.t.sf(estimate / error, len(subsampled) - 1), SMALLEST_TAIL))
+
+
+def _standard_error(subsampled: NDArray[np.float64], share: float) -> float:
+    """Return the standard error of all rows from estimates of subsamples."""
+    return float(np.std(subsampled, ddof=1) * np.sqrt(share / (1.0 - share)))

@@ -19,6 +19,7 @@ from umfi.inference import (
     adjust_p_values,
     subsampling_interval,
 )
+from umfi.parts import PARTS, describe_parts, estimate_parts, note_negative_parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,10 +28,10 @@ __all__ = ["SCORE_COLUMNS", "ImportanceResult", "load_result"]
 
 SCORE_COLUMNS = ("feature", "repeat", "score_with", "score_without", "importance")
 
-FRAME_NAMES = ("scores", "tests", "whole_scores")
+FRAME_NAMES = ("scores", "tests", "whole_scores", "part_scores", "part_tests")
 
 FORMAT_NAME = "umfi.ImportanceResult"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 # A repr longer than a screen is not read.
 MAX_PRINTED_ROWS = 20
@@ -55,6 +56,11 @@ class ImportanceResult:
         n_permutations, leakage, leaks``; see :attr:`table`.
     whole_scores : DataFrame, optional
         Like ``scores``, of all rows, where the repeats are subsamples: what intervals need.
+    part_scores : DataFrame, optional
+        Like ``scores`` and ``whole_scores`` together, of each ``part`` that :func:`umfi.decompose`
+        scores beside the importance: ``"alone"`` and ``"irreplaceable"``.
+    part_tests : DataFrame, optional
+        Like ``tests``, of these parts.
 
     Examples
     --------
@@ -69,6 +75,8 @@ class ImportanceResult:
     settings: dict[str, Any]
     tests: pd.DataFrame | None = None
     whole_scores: pd.DataFrame | None = None
+    part_scores: pd.DataFrame | None = None
+    part_tests: pd.DataFrame | None = None
 
     @property
     def importances(self) -> pd.Series:
@@ -89,7 +97,9 @@ class ImportanceResult:
         (adjusted for the false discovery rate), ``related`` (at the test's level), ``tail`` (the
         p-value is read off a fitted tail), ``leakage`` and ``leaks`` (do not trust the p-value:
         the other features tell more about the feature than about its permuted copies); and
-        ``remover``, where it was chosen for each feature.
+        ``remover``, where it was chosen for each feature. Of :func:`umfi.decompose` also
+        ``alone, together, irreplaceable, replaceable``, each with ``_low`` and ``_high`` where
+        there are intervals, and with ``_p_value`` where it was tested.
         """
         grouped = self.scores.groupby("feature", sort=False)["importance"]
         table = pd.DataFrame({"importance": self.importances, "spread": grouped.std()})
@@ -106,6 +116,8 @@ class ImportanceResult:
             table["leaks"] = tests["leaks"]
         if "removers" in self.settings:
             table["remover"] = pd.Series(self.settings["removers"])
+        if self.part_scores is not None:
+            table = table.join(self._wide_parts())
         table = table.sort_values("importance", ascending=False, kind="stable")
         return table.rename_axis("feature").reset_index()
 
@@ -160,7 +172,6 @@ class ImportanceResult:
                 f"There are no intervals: run the method with subsample=0.5 ({MIN_INTERVAL_SHARE} "
                 f"to {MAX_INTERVAL_SHARE}) and repeats={MIN_INTERVAL_REPEATS} or more."
             )
-        share = self.settings["n_sampled_rows"] / self.settings["n_rows"]
         of_subsamples = self.scores.groupby("feature", sort=False)["importance"]
         of_all_rows = self.whole_scores.groupby("feature")["importance"]
         rows = [
@@ -169,7 +180,7 @@ class ImportanceResult:
                 *subsampling_interval(
                     importances.to_numpy(),
                     of_all_rows.get_group(feature).to_numpy(),
-                    share,
+                    self._sampled_share,
                     level,
                 ),
             )
@@ -177,16 +188,62 @@ class ImportanceResult:
         ]
         return pd.DataFrame(rows, columns=["feature", "low", "high"])
 
+    def parts(self, level: float = 0.95) -> pd.DataFrame:
+        """Return what importances consist of: ``feature, part, estimate, low, high, p_value``.
+
+        Four rows a feature; see :func:`umfi.decompose`. Intervals at the level, and p-values of
+        ``alone`` and ``irreplaceable``, are missing where they were not asked for.
+
+        Examples
+        --------
+        >>> import umfi
+        >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+        >>> result = umfi.decompose(X, y, repeats=2, random_state=0)
+        >>> result.parts()["part"].tolist()[:4]
+        ['alone', 'together', 'irreplaceable', 'replaceable']
+        """
+        level = check_level("level", level)
+        if self.part_scores is None:
+            raise InputError("There are no parts: run umfi.decompose instead of a method.")
+        parts = estimate_parts(
+            self.scores, self.part_scores, self.whole_scores, self._sampled_share, level
+        )
+        if self.part_tests is None:
+            return parts.assign(p_value=float("nan"))
+        p_values = self.part_tests.set_index(["feature", "part"])["p_value"]
+        keys = pd.MultiIndex.from_frame(parts[["feature", "part"]])
+        return parts.assign(p_value=p_values.reindex(keys).to_numpy())
+
+    def _wide_parts(self) -> pd.DataFrame:
+        """Return the parts for the table, one row a feature."""
+        parts = self.parts()
+        names = {"estimate": "{}", "low": "{}_low", "high": "{}_high", "p_value": "{}_p_value"}
+        columns = {}
+        for part in PARTS:
+            own = parts[parts["part"] == part].set_index("feature")
+            for value, name in names.items():
+                if value == "estimate" or own[value].notna().any():
+                    columns[name.format(part)] = own[value]
+        return pd.DataFrame(columns)
+
+    @property
+    def _sampled_share(self) -> float:
+        n_rows = self.settings.get("n_rows", 1)
+        return float((self.settings.get("n_sampled_rows") or n_rows) / n_rows)
+
     @property
     def n_repeats(self) -> int:
         """Number of repeats behind each importance."""
         return int(self.scores["repeat"].nunique())
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the importances as bars, largest first, and return the axes."""
-        from umfi.plots import plot_importances
+        """Draw the importances as bars, largest first, and return the axes.
 
-        return plot_importances(self, ax=ax)
+        Bars are made up of their parts where these are known.
+        """
+        from umfi.plots import plot_importances, plot_parts
+
+        return (plot_importances if self.part_scores is None else plot_parts)(self, ax=ax)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the result as JSON, making missing folders, and return the path.
@@ -241,12 +298,19 @@ class ImportanceResult:
             table["q_value"] = table["q_value"].map("{:.2g}".format)
             table["related"] = table["related"].map({True: "yes", False: "no"})
             table = table.drop(columns=["tail", "leaks"])
+        if self.part_scores is not None:
+            described = describe_parts(table)
+            of_parts = [name for name in table if str(name).partition("_")[0] in PARTS]
+            others = table.drop(columns=[*of_parts, "spread", "low", "high"], errors="ignore")
+            table = pd.concat([others, described], axis=1)
         return table.head(MAX_PRINTED_ROWS), more
 
     @property
     def notes(self) -> list[str]:
         """What a reader should know: of the settings, and of the tests."""
         notes = list(self.settings.get("notes", ()))
+        if self.part_scores is not None:
+            notes += note_negative_parts(self.parts())
         if self.tests is None:
             return notes
         if self.tests["tail"].any():

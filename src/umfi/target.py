@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import narwhals as nw
@@ -64,14 +65,25 @@ class Target:
 
     def standardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return values as deviations from the mean response, the largest one being 1."""
-        return (values - self.values.mean()) / self._largest_deviation()
+        return (values - self._mean) / self.largest_deviation
 
     def unstandardise(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return standardised values in the units of the response."""
-        return values * self._largest_deviation() + self.values.mean()
+        return values * self.largest_deviation + self._mean
 
-    def _largest_deviation(self) -> float:
-        return float(np.abs(self.values - self.values.mean()).max()) or 1.0
+    @cached_property
+    def _mean(self) -> float:
+        return float(self.values.mean())
+
+    @cached_property
+    def largest_deviation(self) -> float:
+        """Return the largest distance of a response from the mean, 1 if all are equal."""
+        return float(np.abs(self.values - self._mean).max()) or 1.0
+
+    @cached_property
+    def standardised_variance(self) -> float:
+        """Return the variance in units of the largest deviation, with n - 1 as in R."""
+        return float(self.standardise(self.values).var(ddof=1))
 
     def take_rows(self, rows: NDArray[np.intp]) -> Target:
         """Return these rows of the response."""

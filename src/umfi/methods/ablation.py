@@ -15,11 +15,11 @@ from umfi.errors import InputError
 from umfi.methods.features import Feature, Groups
 from umfi.methods.problem import Problem, with_common_parameters
 from umfi.methods.protocols import check_groups, compare_in_context
-from umfi.methods.testing import check_test, run_test
+from umfi.methods.testing import Contest, check_test, run_test
 from umfi.removal.regression import centre
 from umfi.result import ImportanceResult
 
-__all__ = ["ablation"]
+__all__ = ["ablation", "all_others", "make_contest", "refuse_test"]
 
 # Fewer leave too little of a feature that the others do not tell by chance.
 ROWS_PER_COLUMN = 4
@@ -101,29 +101,33 @@ def ablation(
         progress=progress,
     )
 
+    tests = None
     if checked_test is not None:
-        _refuse_test(problem.columns)
+        refuse_test(problem.columns)
+        # Copies of a column are told by each other, so each is tested for itself.
+        tests = run_test(problem, checked_test, make_contest(problem), range(len(problem.features)))
+    return compare_in_context(problem, all_others, checked_protocol, tests)
+
+
+def all_others(columns: Columns, feature: Feature, *_: Any) -> Columns:
+    """Return the context of ablation: all other columns as they are."""
+    return columns.without(feature.positions)
+
+
+def make_contest(problem: Problem) -> Contest:
+    """Return what the test of ablation compares: a feature and conditional copies of it."""
 
     def contest(
         feature: Feature, _: int, permutations: Sequence[NDArray[np.intp]]
     ) -> tuple[Columns, list[Columns]]:
         own = problem.columns.select(feature.positions)
-        others = problem.columns.without(feature.positions)
+        others = all_others(problem.columns, feature)
         return others, [own, *_conditional_copies(own, others, permutations)]
 
-    tests = None
-    if checked_test is not None:
-        # Copies of a column are told by each other, so each is tested for itself.
-        tests = run_test(problem, checked_test, contest, range(len(problem.features)))
-    return compare_in_context(
-        problem,
-        lambda columns, feature, *_: columns.without(feature.positions),
-        checked_protocol,
-        tests,
-    )
+    return contest
 
 
-def _refuse_test(columns: Columns) -> None:
+def refuse_test(columns: Columns) -> None:
     """Raise where no copies can be made that stand to the others as a feature does."""
     for name, kind in zip(columns.names, columns.kinds, strict=True):
         if kind is Kind.CATEGORICAL:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.columns import Columns
 from umfi.contracts import check_protocol
-from umfi.methods.features import Groups
+from umfi.methods.features import Feature, Groups, find_representatives, with_copies
 from umfi.methods.problem import Problem, with_common_parameters
 from umfi.methods.protocols import check_groups, compare_in_context
+from umfi.methods.testing import check_test, run_test
 from umfi.result import ImportanceResult
 
 __all__ = ["bivariate"]
@@ -20,6 +25,9 @@ def bivariate(
     y: Any,
     *,
     protocol: str = "matched",
+    test: str | None = None,
+    max_permutations: int = 199,
+    alpha: float = 0.05,
     groups: Groups | None = None,
     task: str = "auto",
     power: Any = "forest",
@@ -45,6 +53,7 @@ def bivariate(
     protocol : {"matched", "paper"}
         ``"matched"`` takes the score of a permuted copy of the feature as that of nothing, because
         a forest on one column of noise scores below chance; ``"paper"`` takes the chance level.
+    {test_parameters}
     {groups_parameter}
     {common_parameters}
 
@@ -57,11 +66,15 @@ def bivariate(
     """
     checked_protocol = check_protocol(protocol)
     check_groups(groups, checked_protocol)
+    checked_test = check_test(test, max_permutations, alpha, checked_protocol)
     problem = Problem.check(
         "bivariate",
         X,
         y,
         protocol=protocol,
+        test=test,
+        max_permutations=max_permutations,
+        alpha=alpha,
         groups=groups,
         task=task,
         power=power,
@@ -74,4 +87,17 @@ def bivariate(
         executor=executor,
         progress=progress,
     )
-    return compare_in_context(problem, lambda columns, *_: columns.select([]), checked_protocol)
+
+    def contest(
+        feature: Feature, _: int, permutations: Sequence[NDArray[np.intp]]
+    ) -> tuple[Columns, list[Columns]]:
+        own = problem.columns.select(feature.positions)
+        return problem.columns.select([]), with_copies(own, permutations)
+
+    tests = None
+    if checked_test is not None:
+        representatives = find_representatives(problem.columns, problem.features)
+        tests = run_test(problem, checked_test, contest, representatives)
+    return compare_in_context(
+        problem, lambda columns, *_: columns.select([]), checked_protocol, tests
+    )

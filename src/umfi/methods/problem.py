@@ -27,7 +27,7 @@ from umfi.tasks import Streams, TaskName, check_workers, run_tasks
 __all__ = ["COMMON_PARAMETERS", "Problem", "ScorePair", "with_common_parameters"]
 
 Answer = TypeVar("Answer")
-Method = TypeVar("Method", bound=Callable[..., ImportanceResult])
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # An interval also needs the importance of all rows: one run for so many repeats.
 REPEATS_PER_WHOLE = 5
@@ -35,8 +35,10 @@ REPEATS_PER_WHOLE = 5
 COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
         Floats are regression; text, booleans and categories are classification; whole numbers
         are classification up to 20 distinct values, with a note in the settings.
-    power : {"forest", "extra-trees"}, ForestPower, scikit-learn estimator or callable
-        What measures predictive power. Estimators are cross-validated; a callable is
+    power : str, ForestPower or other power, scikit-learn estimator or callable
+        What measures predictive power: ``"forest"``, ``"extra-trees"``, ``"boosting"``,
+        ``"linear"``, ``"foci"``, ``"knn"``, ``"neural-network"``, ``"qmd"``, or an object such as
+        ``umfi.ForestPower(measure="information")``. Estimators are cross-validated; a callable is
         ``f(columns, y, rng) -> float``.
     kinds : dict, optional
         Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it

@@ -19,19 +19,20 @@ from numpy.typing import NDArray
 from umfi.columns import Columns
 from umfi.errors import InputError, check_count, check_level, unknown_name
 from umfi.inference import PermutationTest, is_settled, permutation_test
-from umfi.methods.features import Feature
+from umfi.methods.features import Feature, with_copies
 from umfi.methods.problem import Problem
 from umfi.power import (
     POWERS,
     ForestPower,
     Leakage,
+    LinearContest,
     find_statistic,
     leakage_limit,
     measure_leakages,
 )
 from umfi.tasks import TaskName
 
-__all__ = ["Plan", "check_test", "run_test"]
+__all__ = ["Contest", "Plan", "check_test", "run_test"]
 
 # By name: whether a feature that is decided gets no more copies.
 TESTS = {"permutation": True, "full-permutation": False}
@@ -103,6 +104,7 @@ def run_test(
     plan: Plan,
     contest: Contest,
     representatives: Sequence[int],
+    closed_form: LinearContest | None = None,
 ) -> pd.DataFrame:
     """Return a row for each feature: ``feature, p_value, tail, n_permutations, leakage, leaks``.
 
@@ -114,15 +116,17 @@ def run_test(
         Makes what is compared.
     representatives : sequence of int
         For each feature the one whose p-value it gets.
+    closed_form : LinearContest, optional
+        Scores what is compared without a context; nothing that it looks at can leak.
     """
     note = _note_on(plan)
-    if note is not None:
+    if note is not None and note not in problem.settings["notes"]:
         problem.settings["notes"].append(note)
     tested = [
         index for index in sorted(set(representatives)) if not problem.features[index].is_constant
     ]
-    found = _run_batches(problem, plan, contest, tested)
-    leakages = _find_leakages(problem, contest, tested)
+    found = _run_batches(problem, plan, contest, tested, closed_form)
+    leakages = {} if closed_form is not None else _find_leakages(problem, contest, tested)
     limit = leakage_limit([one for of_feature in leakages.values() for one in of_feature])
     rows = []
     for feature, index in zip(problem.features, representatives, strict=True):
@@ -142,7 +146,11 @@ def run_test(
 
 
 def _run_batches(
-    problem: Problem, plan: Plan, contest: Contest, tested: Sequence[int]
+    problem: Problem,
+    plan: Plan,
+    contest: Contest,
+    tested: Sequence[int],
+    closed_form: LinearContest | None,
 ) -> dict[int, PermutationTest]:
     """Return the outcome for each feature; a round gives a batch to each that is not decided."""
     power = problem.power
@@ -158,6 +166,10 @@ def _run_batches(
         feature = problem.features[index]
         rng = problem.streams.generator(feature.name, "test", number, "permutations")
         permutations = [rng.permutation(n_rows) for _ in range(n_copies)]
+        if closed_form is not None:
+            own = problem.columns.select(feature.positions)
+            scores = closed_form.score([with_copies(own, permutations)], is_test=True)[0]
+            return np.array(scores[0 if number == 0 else 1 :])
         context, candidates = contest(feature, number, permutations)
         seed = problem.streams.seed(feature.name, "test", number, "power")
         return np.array(

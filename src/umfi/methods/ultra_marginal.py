@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import DependenceRemover, check_protocol
-from umfi.errors import InputError
-from umfi.methods.features import Feature, Groups, find_representatives, with_copies
+from umfi.methods.contexts import UnrelatedContexts, default_remover
+from umfi.methods.features import Groups
 from umfi.methods.problem import Problem, with_common_parameters
-from umfi.methods.protocols import check_groups, compare_in_context
+from umfi.methods.protocols import ClosedForm, check_groups, compare_in_context
 from umfi.methods.testing import check_test, run_test
-from umfi.removal import AutoRemover, find_remover, refuse_levels
+from umfi.power import LinearContest, LinearPower
+from umfi.removal import LinearRemover, find_remover
 from umfi.result import ImportanceResult
-from umfi.tasks import TaskName
+from umfi.target import Target
 
 __all__ = ["ultra_marginal"]
-
-# A group and the three copies that a test needs at least must leave more than half of S.
-ROWS_PER_MEMBER = 8
 
 
 @with_common_parameters
@@ -31,7 +29,7 @@ def ultra_marginal(
     X: Any,
     y: Any,
     *,
-    remover: str | DependenceRemover = "transport",
+    remover: str | DependenceRemover | None = None,
     protocol: str = "matched",
     test: str | None = None,
     max_permutations: int = 199,
@@ -58,10 +56,11 @@ def ultra_marginal(
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
-    remover : {"linear", "transport", "sliced", "chained", "auto"} or object
-        What turns the other features into S: by regression, pair by pair, or jointly in rounds;
+    remover : {"transport", "linear", "sliced", "chained", "auto"} or object, optional
+        What turns the other features into S: pair by pair, by regression, or jointly in rounds;
         ``"auto"`` takes for each feature the gentlest of linear, transport and sliced that leaves
-        no leakage, and the table says which.
+        no leakage, and the table says which. By default ``"transport"``, and ``"linear"`` if the
+        power is linear, which sees nothing else.
     protocol : {"matched", "paper"}
         How the two scores are made comparable. ``"matched"`` replaces x by a permuted copy for
         the second score; ``"paper"`` drops it, as the authors' package does.
@@ -89,6 +88,7 @@ def ultra_marginal(
     checked_protocol = check_protocol(protocol)
     check_groups(groups, checked_protocol)
     checked_test = check_test(test, max_permutations, alpha, checked_protocol)
+    remover = default_remover(power) if remover is None else remover
     chosen = find_remover(remover, checked_protocol)
     problem = Problem.check(
         "ultra_marginal",
@@ -111,86 +111,37 @@ def ultra_marginal(
         executor=executor,
         progress=progress,
     )
-    refuse_levels(problem.columns, checked_protocol)
-    _refuse_large_groups(problem)
-    is_used = np.ones(problem.columns.n_columns, dtype=bool)
-    if checked_protocol == "matched":
-        is_original = problem.columns.first_copies() == np.arange(problem.columns.n_columns)
-        is_used = is_original & ~problem.columns.is_constant()
-
-    def others_of(columns: Columns, feature: Feature) -> Columns:
-        is_other = is_used.copy()
-        is_other[list(feature.positions)] = False
-        return columns.select(np.flatnonzero(is_other))
-
-    representatives = find_representatives(problem.columns, problem.features)
-    removers = {feature.name: chosen for feature in problem.features}
-    if isinstance(chosen, AutoRemover):
-        problem, removers = _choose_removers(problem, chosen, representatives, others_of)
-
-    def unrelated_context(
-        columns: Columns,
-        feature: Feature,
-        candidates: Sequence[Columns],
-        stream: tuple[str | int, ...],
-    ) -> Columns:
-        unrelated = removers[feature.name].remove(
-            others_of(columns, feature),
-            candidates,
-            protocol=checked_protocol,
-            rng=problem.streams.generator(*stream, "removal"),
-        )
-        if checked_protocol == "paper":
-            return unrelated
-        return unrelated.select(np.flatnonzero(~unrelated.is_constant()))
-
-    def contest(
-        feature: Feature, number: int, permutations: Sequence[NDArray[np.intp]]
-    ) -> tuple[Columns, list[Columns]]:
-        stream = (feature.name, "test", number)
-        candidates = with_copies(problem.columns.select(feature.positions), permutations)
-        return unrelated_context(problem.columns, feature, candidates, stream), candidates
-
+    contexts = UnrelatedContexts.prepare(problem, remover, checked_protocol)
+    problem = contexts.problem
+    closed_form = None
+    if (
+        isinstance(problem.power, LinearPower)
+        and isinstance(chosen, LinearRemover)
+        and checked_protocol == "matched"
+    ):
+        closed_form = _closed_form(problem, problem.power, np.flatnonzero(contexts.is_used))
     tests = None
     if checked_test is not None:
-        tests = run_test(problem, checked_test, contest, representatives)
-    return compare_in_context(problem, unrelated_context, checked_protocol, tests)
-
-
-def _choose_removers(
-    problem: Problem,
-    chooser: AutoRemover,
-    representatives: Sequence[int],
-    others_of: Callable[[Columns, Feature], Columns],
-) -> tuple[Problem, dict[str, DependenceRemover]]:
-    """Return the problem with the choices among its settings, and each feature's remover."""
-
-    def work(name: TaskName) -> tuple[str, DependenceRemover]:
-        feature = problem.features[int(name[0])]
-        return chooser.choose(
-            others_of(problem.columns, feature),
-            problem.columns.select(feature.positions),
-            problem.streams.generator(feature.name, "choice of remover"),
+        of_all_rows = closed_form and closed_form(problem.columns, problem.target, problem.repeats)
+        tests = run_test(
+            problem, checked_test, contexts.contest, contexts.representatives, of_all_rows
         )
-
-    indices = sorted(set(representatives))
-    answers = problem.run(work, [(index,) for index in indices], title="choice of removers")
-    choices = {
-        feature.name: answers[index,]
-        for feature, index in zip(problem.features, representatives, strict=True)
-    }
-    names = {name: choice for name, (choice, _) in choices.items()}
-    problem = replace(problem, settings=problem.settings | {"removers": names})
-    return problem, {name: remover for name, (_, remover) in choices.items()}
+    return compare_in_context(problem, contexts.make, checked_protocol, tests, closed_form)
 
 
-def _refuse_large_groups(problem: Problem) -> None:
-    """Raise where removing a group and its copies would leave nothing of the other columns."""
-    n_rows = problem.n_sampled_rows or problem.columns.n_rows
-    n_most = n_rows // ROWS_PER_MEMBER
-    for feature in problem.features:
-        if len(feature.positions) > 1 and feature.n_directions > n_most:
-            raise InputError(
-                f"Group {feature.name!r} has {feature.n_directions} columns, counting levels and "
-                f"gaps, too many for {n_rows} rows: {n_most} at most can be protected jointly."
-            )
+def _closed_form(problem: Problem, power: LinearPower, used: NDArray[np.intp]) -> ClosedForm:
+    """Return what scores candidates in a repeat; made once for each, by the first that asks."""
+    lock = Lock()
+    made: dict[int, LinearContest] = {}
+
+    def contest_of(columns: Columns, target: Target, repeat: int) -> LinearContest:
+        run = repeat if problem.n_sampled_rows and repeat < problem.repeats else -1
+        with lock:
+            if run not in made:
+                # One repeat follows the other, so two at most are under way.
+                for old in sorted(made)[:-1]:
+                    del made[old]
+                made[run] = LinearContest(power, columns.select(used), target)
+            return made[run]
+
+    return contest_of

@@ -11,9 +11,11 @@ import numpy as np
 from umfi.columns import Columns
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
-from umfi.power.estimator import EstimatorPower
+from umfi.power.estimator import EstimatorPower, boosting, neural_network
+from umfi.power.foci import FociPower
 from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower
+from umfi.power.knn import KnnPower
 from umfi.power.leakage import (
     MAX_LEAKAGE,
     Leakage,
@@ -21,8 +23,11 @@ from umfi.power.leakage import (
     leakage_limit,
     measure_leakages,
 )
+from umfi.power.linear import LinearContest, LinearPower
+from umfi.power.measures import find_measure
+from umfi.power.qmd import QmdPower
 from umfi.reading import read_table
-from umfi.target import Target
+from umfi.target import Target, Task
 from umfi.tasks import Streams, count_workers
 
 __all__ = [
@@ -30,8 +35,13 @@ __all__ = [
     "POWERS",
     "CallablePower",
     "EstimatorPower",
+    "FociPower",
     "ForestPower",
+    "KnnPower",
     "Leakage",
+    "LinearContest",
+    "LinearPower",
+    "QmdPower",
     "find_leakage",
     "find_power",
     "find_statistic",
@@ -41,26 +51,40 @@ __all__ = [
     "score_columns",
 ]
 
-POWERS: dict[str, Callable[[], PredictivePower]] = {
-    "forest": ForestPower,
-    "extra-trees": lambda: ForestPower(split="random"),
+# By name: from the task to the power.
+POWERS: dict[str, Callable[[Task], PredictivePower]] = {
+    "forest": lambda _: ForestPower(),
+    "extra-trees": lambda _: ForestPower(split="random"),
+    "boosting": boosting,
+    "linear": lambda _: LinearPower(),
+    "foci": lambda _: FociPower(),
+    "knn": lambda _: KnnPower(),
+    "neural-network": neural_network,
+    "qmd": lambda _: QmdPower(),
 }
 
 
-def find_power(power: Any, task: str) -> PredictivePower:
+def find_power(power: Any, task: Task) -> PredictivePower:
     """Return the power of this name, or wrap an object, an estimator or a callable."""
+    chosen = _make_power(power, task)
+    if isinstance(chosen, EstimatorPower):
+        chosen.refuse_task(task)
+    measure = getattr(chosen, "measure", None)
+    if measure is not None:
+        find_measure(measure, task)
+    return chosen
+
+
+def _make_power(power: Any, task: Task) -> PredictivePower:
     if isinstance(power, str):
         if power not in POWERS:
             raise unknown_name("power", power, POWERS)
-        return POWERS[power]()
+        return POWERS[power](task)
     if isinstance(power, type):
         raise InputError(f"power={power.__name__} is a class: pass an object, {power.__name__}().")
     if hasattr(power, "fit") and hasattr(power, "get_params"):
-        _refuse_wrong_estimator(power, task)
         return EstimatorPower(power)
     if isinstance(power, PredictivePower):
-        if isinstance(power, EstimatorPower):
-            _refuse_wrong_estimator(power.estimator, task)
         return power
     if callable(power):
         _refuse_wrong_arguments(power)
@@ -69,18 +93,6 @@ def find_power(power: Any, task: str) -> PredictivePower:
         f"power={power!r} is not a power: pass {', '.join(map(repr, POWERS))}, "
         "umfi.ForestPower(...), a scikit-learn estimator or a function f(columns, y, rng)."
     )
-
-
-def _refuse_wrong_estimator(estimator: Any, task: str) -> None:
-    from sklearn.base import is_classifier, is_regressor
-
-    is_right = is_classifier(estimator) if task == "classification" else is_regressor(estimator)
-    if not is_right:
-        wanted = "classifier" if task == "classification" else "regressor"
-        raise InputError(
-            f"power={type(estimator).__name__} is not a {wanted}, but the task is {task}: pass a "
-            f"{wanted}, or set task=."
-        )
 
 
 def _refuse_wrong_arguments(function: Callable[..., Any]) -> None:
@@ -134,7 +146,9 @@ def predictive_power(
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
-    power : {"forest", "extra-trees"}, ForestPower, scikit-learn estimator or callable
+    power : str, ForestPower or other power, scikit-learn estimator or callable
+        ``"forest"``, ``"extra-trees"``, ``"boosting"``, ``"linear"``, ``"foci"``, ``"knn"``,
+        ``"neural-network"`` or ``"qmd"``; see docs/powers.md.
     task : {"auto", "regression", "classification"}
     kinds : dict, optional
         Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it
@@ -148,7 +162,8 @@ def predictive_power(
     Returns
     -------
     float
-        R² or accuracy on rows that were not used for fitting; never floored.
+        R² or accuracy on rows that were not used for fitting, or what else the power measures;
+        never floored.
 
     Examples
     --------

@@ -22,11 +22,14 @@ from umfi.forest import (
     subsampled_totals,
 )
 from umfi.power.measures import (
-    MEASURES,
-    SHARES,
-    chance_of_shares,
-    score_predictions,
-    score_shares,
+    STATISTICS,
+    Answers,
+    check_measure,
+    find_measure,
+    measures_of,
+    needs_shares,
+    score_answers,
+    score_nothing,
 )
 from umfi.target import Target
 from umfi.tasks import TaskName, kernel_seed, run_tasks
@@ -34,7 +37,6 @@ from umfi.tasks import TaskName, kernel_seed, run_tasks
 __all__ = ["ForestPower", "forest_response"]
 
 SPLITS = ("best", "random")
-MEASURED = ("votes", "shares")
 # A tree's work is short; blocks outweigh the cost of handing it out.
 TREES_PER_BLOCK = 10
 # So many draws are enough for a tree: see benchmarks/long_tables.py.
@@ -45,7 +47,7 @@ MIN_NODE_ROWS = {"regression": 5, "classification": 1}
 
 @dataclass(frozen=True)
 class ForestPower:
-    """Out-of-bag score of a random forest: R², accuracy or the score of vote shares.
+    """Out-of-bag score of a random forest: R², accuracy or any other measure.
 
     Follows ranger's defaults. Trees are scored as they grow and never stored.
 
@@ -64,10 +66,14 @@ class ForestPower:
         How many draws a tree grows on; 100,000 by default, so that shorter tables are used whole.
         Every row is scored all the same, by as many trees as ever. Fewer rows make smaller trees:
         faster, and with a somewhat lower score where there is much to be learned.
-    measured : {"votes", "shares"}
-        What is scored of classes: ``"votes"``, whether the majority of trees is right (accuracy);
-        ``"shares"``, how large a share of the trees is right (the quadratic score of Brier, 1 at
-        best), which varies about half as much from run to run beside its size.
+    measure : str, optional
+        What the score is. For a regression ``"r2"`` (default) or ``"information"``; for classes
+        ``"accuracy"`` (default), ``"balanced_accuracy"``, ``"auc"`` (the mean over classes, each
+        against the rest), ``"log_loss"`` (as the mean log-likelihood, so that larger is better),
+        ``"brier"`` (1 - the mean squared distance of the trees' shares from the true class) or
+        ``"information"``. Information is in nats: -½ log(1 - R²), or the entropy of the classes
+        minus their cross-entropy. Shares vary about half as much from run to run, beside their
+        size, as votes do.
 
     Notes
     -----
@@ -88,7 +94,7 @@ class ForestPower:
     min_node_rows: int | None = None
     split: Literal["best", "random"] = "best"
     rows_per_tree: int | None = None
-    measured: Literal["votes", "shares"] = "votes"
+    measure: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings no forest can be grown with."""
@@ -99,13 +105,12 @@ class ForestPower:
             check_count(name, value)
         if self.split not in SPLITS:
             raise unknown_name("split", self.split, SPLITS)
-        if self.measured not in MEASURED:
-            raise unknown_name("measured", self.measured, MEASURED)
+        check_measure(self.measure)
 
     @property
     def measures(self) -> dict[str, str]:
         """What the score is, by task."""
-        return MEASURES if self.measured == "votes" else MEASURES | {"classification": SHARES}
+        return measures_of(self.measure)
 
     def growth(self, n_columns: int, target: Target) -> Growth:
         """Return how a tree grows on so many columns."""
@@ -133,22 +138,23 @@ class ForestPower:
         Methods run many forests side by side, each on one worker; a forest on its own can have
         its trees grown by several.
         """
-        is_shared = target.task == "classification" and self.measured == "shares"
+        measure = find_measure(self.measure, target.task)
         if columns.n_columns == 0:
-            return chance_of_shares(target) if is_shared else target.chance_level()
+            return score_nothing(measure, target)
         stream = kernel_seed(seed)
         tally = self._count_votes(columns.ranks, target, stream, n_jobs)
-        if is_shared:
-            return score_shares(_shares(tally), target)
         if target.task == "regression":
-            return score_predictions(_mean_predictions(tally, target), target)
+            return score_answers(measure, Answers(_mean_predictions(tally, target)), target)
+        if needs_shares(measure, target.task):
+            answers = Answers(_shares(tally), tally.n_votes.astype(np.float64))
+            return score_answers(measure, answers, target)
         predictions = majority_classes(tally.totals, stream, self.n_trees).astype(np.float64)
         predictions[tally.n_votes == 0] = np.nan
-        return score_predictions(predictions, target)
+        return score_answers(measure, Answers(predictions), target)
 
     def statistic(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
         """Return what a test compares: R², or the score of shares, whatever is measured else."""
-        return replace(self, measured="shares").score(columns, target, seed)
+        return replace(self, measure=STATISTICS[target.task]).score(columns, target, seed)
 
     def _count_votes(
         self, table: RankTable, target: Target, stream: np.uint64, n_jobs: int | None = 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from umfi.columns import Columns, Kind
 from umfi.power.forest import ForestPower
-from umfi.power.measures import chance_of_shares
+from umfi.power.measures import STATISTICS, score_nothing
 from umfi.target import Target
 
 __all__ = ["MAX_LEAKAGE", "Leakage", "find_leakage", "leakage_limit", "measure_leakages"]
@@ -89,9 +89,7 @@ def measure_leakages(
     """
     if context.n_columns == 0:
         return []
-    power = ForestPower(
-        n_trees=N_TREES, min_node_rows=_node_rows(context.n_rows), measured="shares"
-    )
+    power = ForestPower(n_trees=N_TREES, min_node_rows=_node_rows(context.n_rows))
 
     def tell(target: Target) -> float:
         return _tell(power, context, target, seed)
@@ -156,7 +154,6 @@ def find_leakage(
         n_trees=n_trees,
         min_node_rows=_node_rows(context.n_rows),
         split=split,
-        measured="shares",
     )
     most = -np.inf
     for position in np.flatnonzero(~feature.is_constant()).tolist():
@@ -175,10 +172,8 @@ def _tell(
     power: ForestPower, context: Columns, target: Target, seed: np.random.SeedSequence
 ) -> float:
     """Return R², or for classes the share of the room above chance that the score fills."""
-    score, chance = power.score(context, target, seed), 0.0
-    if target.task == "classification":
-        chance = chance_of_shares(target)
-    return (score - chance) / (1.0 - chance)
+    chance = score_nothing(STATISTICS[target.task], target)
+    return (power.statistic(context, target, seed) - chance) / (1.0 - chance)
 
 
 def _make_targets(columns: Columns, position: int) -> list[Target]:

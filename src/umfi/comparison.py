@@ -1,0 +1,199 @@
+"""Several methods and powers on one table."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from umfi.errors import InputError, unknown_name
+from umfi.methods import (
+    ablation,
+    bivariate,
+    conditional_permutation,
+    marginal_contribution,
+    permutation,
+    ultra_marginal,
+)
+from umfi.power import POWERS, ForestPower
+from umfi.result import ImportanceResult
+from umfi.tasks import Streams
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["COMPARED", "Comparison", "compare"]
+
+# By name, in the order in which they are compared.
+COMPARED: dict[str, Callable[..., ImportanceResult]] = {
+    "ultra_marginal": ultra_marginal,
+    "marginal_contribution": marginal_contribution,
+    "ablation": ablation,
+    "bivariate": bivariate,
+    "permutation": permutation,
+    "conditional_permutation": conditional_permutation,
+}
+# Marginal contribution takes long, so it is compared where it is asked for.
+DEFAULT_METHODS = ("ultra_marginal", "ablation", "bivariate", "permutation")
+# These look into the trees of a forest.
+FOREST_METHODS = ("permutation", "conditional_permutation")
+FOREST_POWERS = ("forest", "extra-trees")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """What :func:`umfi.compare` found.
+
+    Attributes
+    ----------
+    results : dict
+        The result of each method and power, by the name of its column in :attr:`table`.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+    >>> found = umfi.compare(X, y, methods=["ultra_marginal", "ablation"], random_state=0)
+    >>> list(found.table)
+    ['feature', 'ultra_marginal', 'ablation']
+    """
+
+    results: dict[str, ImportanceResult]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a feature, a column of importances for each result, sorted by the first."""
+        table = pd.DataFrame({name: result.importances for name, result in self.results.items()})
+        first = next(iter(self.results))
+        table = table.sort_values(first, ascending=False, kind="stable")
+        return table.rename_axis("feature").reset_index()
+
+    @property
+    def ranks(self) -> pd.DataFrame:
+        """The same with ranks, 1 for the most important."""
+        table = self.table.set_index("feature")
+        return table.rank(ascending=False, method="min").astype(int).reset_index()
+
+    @property
+    def agreement(self) -> pd.DataFrame:
+        """Rank correlations (Spearman's) between the results."""
+        return self.table.set_index("feature").corr(method="spearman")
+
+    def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
+        """Draw the importances of each result as bars side by side, and return the axes."""
+        from umfi.plots import plot_comparison
+
+        return plot_comparison(self, axes=axes)
+
+    def __repr__(self) -> str:
+        """Return the table."""
+        return self.table.to_string(index=False, float_format=lambda value: f"{value:.4f}")
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html(index=False, float_format=lambda value: f"{value:.4f}", border=0)
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]] = DEFAULT_METHODS,
+    powers: Sequence[Any] = ("forest",),
+    random_state: Any = None,
+    **arguments: Any,
+) -> Comparison:
+    """Return the importances that several methods and powers give to the same features.
+
+    Parameters
+    ----------
+    X : frame or array, shape (n_rows, n_features)
+    y : series or array, shape (n_rows,)
+    methods : sequence of str, or dict
+        Names such as ``"ultra_marginal"`` and ``"ablation"``; or any name to arguments, such as
+        ``{"with linear removal": {"method": "ultra_marginal", "remover": "linear"}}``.
+    powers : sequence
+        What measures predictive power, as ``power=`` of the methods; each method is run with each.
+    random_state : None, int, Generator or SeedSequence
+        The same for all, so that methods differ in nothing else.
+    **arguments
+        For all methods that know them, such as ``repeats=20`` or ``remover="sliced"``.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("nonlinear_interactions", n=300, random_state=0)
+    >>> found = umfi.compare(
+    ...     X, y, methods=["ultra_marginal"], powers=["forest", "linear"], random_state=0
+    ... )
+    >>> list(found.table)
+    ['feature', 'ultra_marginal, forest', 'ultra_marginal, linear']
+    """
+    wanted = _read_methods(methods)
+    if isinstance(powers, str) or not isinstance(powers, Sequence) or not powers:
+        raise InputError(f"powers={powers!r} is not valid: pass a list such as ['forest'].")
+    known = {name for method in COMPARED.values() for name in inspect.signature(method).parameters}
+    for name in arguments:
+        if name not in known or name in ("X", "y", "power"):
+            raise unknown_name("argument", name, sorted(known - {"X", "y", "power"}))
+    _refuse_powers(wanted, powers)
+    seed = Streams.from_random_state(random_state).entropy
+    results = {}
+    for label, (method, own) in wanted.items():
+        taken = inspect.signature(COMPARED[method]).parameters
+        shared = {name: value for name, value in arguments.items() if name in taken}
+        for power in powers:
+            name = label if len(powers) == 1 else f"{label}, {_name_power(power)}"
+            if name in results:
+                raise InputError(f"Two results would be called {name!r}: pass each power once.")
+            results[name] = COMPARED[method](
+                X, y, **{"power": power, "random_state": seed, **shared, **own}
+            )
+    return Comparison(results)
+
+
+def _read_methods(
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]],
+) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return by label a method and its own arguments."""
+    if isinstance(methods, str) or not isinstance(methods, Sequence | Mapping) or not methods:
+        raise InputError(
+            f"methods={methods!r} is not valid: pass a list such as {list(DEFAULT_METHODS)}."
+        )
+    wanted: dict[str, tuple[str, dict[str, Any]]] = {}
+    for label in methods:
+        own = dict(methods[label]) if isinstance(methods, Mapping) else {}
+        method = own.pop("method", label)
+        if method not in COMPARED:
+            raise unknown_name("method", method, COMPARED)
+        wanted[str(label)] = (method, own)
+    return wanted
+
+
+def _refuse_powers(wanted: Mapping[str, tuple[str, dict[str, Any]]], powers: Sequence[Any]) -> None:
+    """Raise before anything long starts if a method cannot be run with a power."""
+    for method, own in wanted.values():
+        for power in [own["power"]] if "power" in own else powers:
+            if isinstance(power, str) and power not in POWERS:
+                raise unknown_name("power", power, POWERS)
+            is_forest = isinstance(power, ForestPower) or (
+                isinstance(power, str) and power in FOREST_POWERS
+            )
+            if method in FOREST_METHODS and not is_forest:
+                raise InputError(
+                    f"{method} looks into the trees of a forest, so power={power!r} cannot be "
+                    f"compared with it: leave {method} out of methods=."
+                )
+
+
+def _name_power(power: Any) -> str:
+    """Return a short name for a power."""
+    if isinstance(power, str):
+        return power
+    return str(getattr(power, "__name__", None) or repr(power))

@@ -1,0 +1,196 @@
+"""What an importance consists of: alone and together, irreplaceable and replaceable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from umfi.columns import Columns
+from umfi.contracts import DependenceRemover
+from umfi.errors import InputError
+from umfi.methods.ablation import all_others, make_contest, refuse_test
+from umfi.methods.contexts import UnrelatedContexts, default_remover
+from umfi.methods.features import Feature, Groups
+from umfi.methods.problem import Problem, ScorePair, with_common_parameters
+from umfi.methods.protocols import ContextOf, score_pair
+from umfi.methods.testing import Contest, Plan, check_test, run_test
+from umfi.parts import SCORED_PARTS
+from umfi.removal import find_remover
+from umfi.result import SCORE_COLUMNS, ImportanceResult
+from umfi.tasks import TaskName
+
+__all__ = ["decompose"]
+
+
+@with_common_parameters
+def decompose(
+    X: Any,
+    y: Any,
+    *,
+    remover: str | DependenceRemover | None = None,
+    test: str | None = None,
+    max_permutations: int = 199,
+    alpha: float = 0.05,
+    groups: Groups | None = None,
+    task: str = "auto",
+    power: Any = "forest",
+    kinds: Mapping[str, str] | None = None,
+    missing: str = "error",
+    repeats: int = 20,
+    subsample: int | float | None = 0.5,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    executor: str | None = None,
+    progress: bool | None = None,
+) -> ImportanceResult:
+    """Return the ultra-marginal importance of each feature and what it consists of.
+
+    ``alone``: what the feature says by itself. ``together``: what it says only beside others, the
+    importance less ``alone``. ``irreplaceable``: what it adds to all others as they are.
+    ``replaceable``: what others could say in its place, the importance less ``irreplaceable``.
+    Each has a 95 % interval, as long as repeats are subsamples.
+
+    Parameters
+    ----------
+    X : frame or array, shape (n_rows, n_features)
+    y : series or array, shape (n_rows,)
+    remover : {"transport", "linear", "sliced", "chained", "auto"} or object, optional
+        As for :func:`umfi.ultra_marginal`.
+    {test_parameters}
+    {groups_parameter}
+    {common_parameters}
+
+    Notes
+    -----
+    With S, what removal leaves of the other features, and x' a permuted copy of x, the importance
+    is nu(S, x) - nu(S, x'). ``alone`` has the rows of S shuffled, so that S says nothing:
+    the same number of columns, each as it is distributed, as against nu(x) - nu(nothing), which a
+    forest on a single column misses by far. ``irreplaceable`` has all other features as they are
+    instead of S. All six fits of a run have the same seed and the same permutation.
+
+    A test gives p-values to the importance, to ``alone`` and to ``irreplaceable``.
+
+    Negative estimates are shown as they are. Where S is independent of x, ``together`` cannot be
+    negative for the information in an ideal power; in a table it is where a model learns less of x
+    beside other informative columns. ``replaceable`` is negative where x tells what in the other
+    features is not about the response, as behind a collider.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import umfi
+    >>> coins = np.random.default_rng(0).integers(0, 2, (400, 2))
+    >>> result = umfi.decompose(coins, coins[:, 0] != coins[:, 1], random_state=0)
+    >>> table = result.table.set_index("feature")
+    >>> bool(abs(table.loc["x1", "alone"]) < 0.1), bool(table.loc["x1", "together"] > 0.3)
+    (True, True)
+    """
+    plan = check_test(test, max_permutations, alpha, "matched")
+    remover = default_remover(power) if remover is None else remover
+    find_remover(remover, "matched")
+    problem = Problem.check(
+        "decompose",
+        X,
+        y,
+        remover=remover,
+        test=test,
+        max_permutations=max_permutations,
+        alpha=alpha,
+        groups=groups,
+        task=task,
+        power=power,
+        kinds=kinds,
+        missing=missing,
+        repeats=repeats,
+        subsample=subsample,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        executor=executor,
+        progress=progress,
+    )
+    contexts = UnrelatedContexts.prepare(problem, remover, "matched")
+    problem = contexts.problem
+    tests, part_tests = _run_tests(contexts, plan) if plan is not None else (None, None)
+    answers = _score_parts(contexts)
+    part_rows = [
+        (part, feature.name, repeat, pair.score_with, pair.score_without, pair.importance)
+        for repeat in problem.runs
+        for feature, index in zip(problem.features, contexts.representatives, strict=True)
+        for part, pair in answers[index, repeat].items()
+        if part in SCORED_PARTS
+    ]
+    result = problem.result(
+        (
+            (feature, repeat, answers[index, repeat]["importance"])
+            for repeat in problem.runs
+            for feature, index in enumerate(contexts.representatives)
+        ),
+        tests=tests,
+    )
+    part_scores = pd.DataFrame(part_rows, columns=["part", *SCORE_COLUMNS])
+    return replace(result, part_scores=part_scores, part_tests=part_tests)
+
+
+def _score_parts(contexts: UnrelatedContexts) -> dict[TaskName, dict[str, ScorePair]]:
+    """Return the scores of each feature and run in the three contexts."""
+    problem = contexts.problem
+
+    def work(name: TaskName) -> dict[str, ScorePair]:
+        index, repeat = int(name[0]), int(name[1])
+        feature = problem.features[index]
+        columns, target = problem.rows_of(repeat)
+        made: list[Columns] = []
+
+        def unrelated(*arguments: Any) -> Columns:
+            if not made:
+                made.append(contexts.make(*arguments))
+            return made[0]
+
+        def shuffled(*arguments: Any) -> Columns:
+            rng = problem.streams.generator(feature.name, repeat, "context")
+            return unrelated(*arguments).take_rows(rng.permutation(columns.n_rows))
+
+        makers: dict[str, ContextOf] = {
+            "importance": unrelated,
+            "alone": shuffled,
+            "irreplaceable": all_others,
+        }
+        return {
+            part: score_pair(problem, make, "matched", columns, target, feature, repeat)
+            for part, make in makers.items()
+        }
+
+    scored = sorted(set(contexts.representatives))
+    return problem.run(work, [(index, repeat) for repeat in problem.runs for index in scored])
+
+
+def _run_tests(contexts: UnrelatedContexts, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the outcomes of the tests of the importances, and of the parts."""
+    problem = contexts.problem
+
+    def contest_alone(
+        feature: Feature, number: int, permutations: Sequence[NDArray[np.intp]]
+    ) -> tuple[Columns, list[Columns]]:
+        context, candidates = contexts.contest(feature, number, permutations)
+        rng = problem.streams.generator(feature.name, "test", number, "context")
+        return context.take_rows(rng.permutation(context.n_rows)), candidates
+
+    contests: dict[str, tuple[Contest, Sequence[int]]] = {
+        "alone": (contest_alone, contexts.representatives)
+    }
+    try:
+        refuse_test(problem.columns)
+        contests["irreplaceable"] = (make_contest(problem), range(len(problem.features)))
+    except InputError as error:
+        problem.settings["notes"].append(f"No p-values of irreplaceable. {error}")
+    tests = run_test(problem, plan, contexts.contest, contexts.representatives)
+    of_parts = [
+        run_test(problem, plan, contest, representatives).assign(part=part)
+        for part, (contest, representatives) in contests.items()
+    ]
+    return tests, pd.concat(of_parts, ignore_index=True)

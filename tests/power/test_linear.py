@@ -1,0 +1,172 @@
+"""The linear power against models fitted row by row, and against closed forms."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import umfi
+from tests.naive import linear as naive
+from umfi.power import LinearContest
+from umfi.power.measures import Answers, score_answers
+from umfi.reading import read_table
+
+SEED = np.random.SeedSequence(0)
+
+
+def make_table(n_rows, n_columns, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_columns))
+    X[:, 1] += X[:, 0]
+    return X, X[:, 0] + X[:, 2] + rng.normal(size=n_rows)
+
+
+@pytest.mark.parametrize(("n_columns", "penalty"), [(5, 0.0), (5, 3.0), (60, 40.0)])
+def test_score_equals_that_of_a_model_fitted_without_each_row(n_columns, penalty):
+    X, y = make_table(40, n_columns)
+    columns, target, _ = read_table(X, y)
+    told = naive.leave_one_out(X, y[:, np.newaxis], penalty)[:, 0]
+    expected = score_answers("r2", Answers(told), target)
+    found = umfi.LinearPower(penalty=penalty).score(columns, target, SEED)
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_classes_are_told_by_the_largest_fit_to_their_indicators():
+    X, y = make_table(50, 4)
+    labels = np.select([y < -1.0, y > 1.0], ["a", "b"], "c")
+    columns, target, _ = read_table(X, labels)
+    told = naive.leave_one_out(X, np.eye(3)[target.labels], 0.0)
+    power = umfi.LinearPower()
+    expected = np.mean(told.argmax(axis=1) == target.labels)
+    assert power.score(columns, target, SEED) == pytest.approx(expected)
+    shares = np.clip(told, 0.0, 1.0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    assert power.statistic(columns, target, SEED) == pytest.approx(
+        score_answers("brier", Answers(shares), target)
+    )
+
+
+@pytest.mark.parametrize(("n_columns", "penalty"), [(5, 0.0), (5, 7.0), (60, 100.0)])
+def test_contest_equals_removal_and_fit_without_each_row(n_columns, penalty):
+    X, y = make_table(40, n_columns)
+    columns, target, _ = read_table(X, y)
+    rng = np.random.default_rng(1)
+    permutations = [rng.permutation(40) for _ in range(2)]
+    contest = LinearContest(umfi.LinearPower(penalty=penalty), columns, target)
+    own = columns.select([1])
+    [found] = contest.score([[own, *(own.take_rows(rows) for rows in permutations)]])
+    told = naive.leave_one_out_beside(X, 1, permutations, y[:, np.newaxis], penalty)
+    expected = [score_answers("r2", Answers(one[:, 0]), target) for one in told]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_contests_of_any_shape_are_scored_in_their_order():
+    X, y = make_table(60, 6)
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(soil=np.tile(["u", "v", "w"], 20))
+    columns, target, _ = read_table(frame, y)
+    contest = LinearContest(umfi.LinearPower(), columns, target)
+    shuffled = np.random.default_rng(0).permutation(60)
+    blocks = [columns.select(places) for places in ([0], [6], [1, 2], [3])]
+    contests = [[block, block.take_rows(shuffled)] for block in blocks]
+    together = contest.score(contests)
+    alone = [contest.score([one])[0] for one in contests]
+    np.testing.assert_allclose(together, alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [150, 2000])
+def test_importance_of_gaussian_features_is_their_squared_correlation(n_rows):
+    # Theorem 3.1: R²(S, x) - R²(S) = R²(x) for what linear removal leaves of Gaussian features.
+    importances, truths = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        mixing = np.array([[1.0, 0.0, 0.0], [0.7, 0.7, 0.0], [0.0, 0.5, 1.0]])
+        X = rng.normal(size=(n_rows, 3)) @ mixing.T
+        y = X @ [1.0, -0.5, 0.3] + rng.normal(size=n_rows)
+        covariance = mixing @ mixing.T
+        coefficients = np.array([1.0, -0.5, 0.3])
+        with_y = covariance @ coefficients
+        variance = coefficients @ with_y + 1.0
+        truths = with_y**2 / (np.diag(covariance) * variance)
+        result = umfi.ultra_marginal(X, y, power="linear", random_state=seed)
+        assert result.settings["remover"] == "linear"
+        importances.append(result.importances.to_numpy())
+    errors = np.std(importances, axis=0, ddof=1) / np.sqrt(20)
+    # Rows not seen are told by coefficients that are off by one part in n.
+    assert (np.abs(np.mean(importances, axis=0) - truths) < 3.0 * errors + 2.0 / n_rows).all()
+
+
+def test_in_wide_tables_importances_are_squared_correlations_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1000))
+    y = X[:, :4].sum(axis=1) + rng.normal(size=200)
+    importances = umfi.ultra_marginal(X, y, power="linear", random_state=0).importances
+    truth = np.where(np.arange(1000) < 4, 0.2, 0.0)
+    # A squared correlation of 0.2 in 200 rows has a standard error of 2 √0.2 · 0.8 / √200.
+    assert np.abs(importances[:4] - truth[:4]).max() < 3.0 * 0.051
+    assert abs(importances[4:].mean()) < 3.0 * importances[4:].std() / np.sqrt(996)
+
+
+def test_generic_path_agrees_where_rows_are_many():
+    # The same up to what fitting removal to a row changes: a few parts in n.
+    X, y = umfi.datasets.simulate("correlation", n=1000, random_state=0)
+    fast = umfi.ultra_marginal(X, y, power="linear", random_state=0).importances
+    columns, target, _ = read_table(X, y)
+    remover, power = umfi.LinearRemover(), umfi.LinearPower()
+    rng = np.random.default_rng(0)
+    for place in range(4):
+        own = columns.select([place])
+        copy = own.take_rows(rng.permutation(1000))
+        rest = remover.remove(columns.without([place]), [own, copy], protocol="matched", rng=rng)
+        scores = [power.score(rest.prepend(one), target, SEED) for one in (own, copy)]
+        assert fast.iloc[place] == pytest.approx(scores[0] - scores[1], abs=0.02)
+
+
+def test_p_values_come_from_the_closed_form_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 80))
+    y = X[:, 0] + rng.normal(size=150)
+    result = umfi.ultra_marginal(X, y, power="linear", test="permutation", random_state=0)
+    assert result.related() == ["x1"]
+    assert (result.table["leakage"] == 0.0).all()
+    p_values = result.tests["p_value"][1:]
+    # 79 p-values of unrelated features: at most 0.05 in 4 ± 1.94 of them.
+    assert (p_values <= 0.05).sum() <= 4 + 3 * 1.94
+
+
+def test_repeats_and_groups_work_in_the_closed_form():
+    X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+    result = umfi.ultra_marginal(
+        X,
+        y,
+        power="linear",
+        groups={"pair": ["x1", "x3"]},
+        repeats=20,
+        subsample=0.5,
+        random_state=0,
+    )
+    table = result.table.set_index("feature")
+    assert table.loc["pair", "low"] < 0.5 < table.loc["pair", "high"]
+    serial = umfi.ultra_marginal(
+        X,
+        y,
+        power="linear",
+        groups={"pair": ["x1", "x3"]},
+        repeats=20,
+        subsample=0.5,
+        random_state=0,
+        n_jobs=1,
+    )
+    pd.testing.assert_frame_equal(result.scores, serial.scores)
+
+
+def test_a_row_that_decides_its_own_fit_is_told_by_the_others():
+    X = np.zeros((20, 1))
+    X[0] = 1.0
+    y = np.random.default_rng(0).normal(size=20)
+    columns, target, _ = read_table(X, y)
+    assert np.isfinite(umfi.LinearPower().score(columns, target, SEED))
+
+
+@pytest.mark.parametrize("penalty", [-1.0, np.inf, "much", True])
+def test_bad_penalties_are_refused(penalty):
+    with pytest.raises(umfi.InputError, match="penalty="):
+        umfi.LinearPower(penalty=penalty)

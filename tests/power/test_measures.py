@@ -1,0 +1,120 @@
+"""Measures equal scikit-learn's metrics, and information equals its definition."""
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import umfi
+from umfi.frames import read_columns
+from umfi.power.measures import MEASURES, Answers, score_answers, score_nothing
+from umfi.target import Target, read_target
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def told(request):
+    n_classes = request.param
+    rng = np.random.default_rng(n_classes)
+    labels = rng.integers(0, n_classes, 300)
+    shares = rng.dirichlet(np.ones(n_classes), 300)
+    shares[np.arange(300), labels] += 0.5
+    shares = np.round(shares / shares.sum(axis=1, keepdims=True), 2)  # With ties, as votes have.
+    shares /= shares.sum(axis=1, keepdims=True)
+    names = tuple("abcd"[:n_classes])
+    return shares, Target("classification", labels.astype(float), names)
+
+
+def test_classes_are_scored_as_by_scikit_learn(told):
+    shares, target = told
+    labels = target.labels
+    votes = Answers(shares.argmax(axis=1).astype(float))
+    assert score_answers("accuracy", votes, target) == pytest.approx(
+        metrics.accuracy_score(labels, votes.values)
+    )
+    assert score_answers("balanced_accuracy", votes, target) == pytest.approx(
+        metrics.balanced_accuracy_score(labels, votes.values)
+    )
+    several = shares if len(target.classes) > 2 else shares[:, 1]
+    assert score_answers("auc", Answers(shares), target) == pytest.approx(
+        metrics.roc_auc_score(labels, several, multi_class="ovr", average="macro")
+    )
+    assert score_answers("log_loss", Answers(shares), target) == pytest.approx(
+        -metrics.log_loss(labels, shares)
+    )
+    truth = np.eye(len(target.classes))[labels]
+    assert score_answers("brier", Answers(shares), target) == pytest.approx(
+        1.0 - np.mean(np.sum((shares - truth) ** 2, axis=1))
+    )
+
+
+def test_information_is_entropy_less_cross_entropy(told):
+    shares, target = told
+    rates = np.bincount(target.labels) / target.n_rows
+    entropy = -np.sum(rates * np.log(rates))
+    assert score_answers("information", Answers(shares), target) == pytest.approx(
+        entropy - metrics.log_loss(target.labels, shares)
+    )
+
+
+def test_certain_and_wrong_answers_cost_as_much_as_one_more_voice_allows(told):
+    _, target = told
+    wrong = np.roll(np.eye(len(target.classes))[target.labels], 1, axis=1)
+    rates = np.bincount(target.labels) / target.n_rows
+    expected = np.mean(np.log(rates[target.labels] / 38.0))
+    assert score_answers("log_loss", Answers(wrong, 37.0), target) == pytest.approx(expected)
+
+
+def test_knowing_nothing_scores_as_answers_that_say_nothing_do(told):
+    _, target = told
+    rates = np.bincount(target.labels) / target.n_rows
+    shares = np.tile(rates, (target.n_rows, 1))
+    majority = np.full(target.n_rows, float(rates.argmax()))
+    for name, measure in MEASURES["classification"].items():
+        answers = Answers(shares if measure.needs_shares else majority)
+        found = score_answers(name, answers, target)
+        assert found == pytest.approx(score_nothing(name, target)), name
+
+
+def test_rows_without_an_answer_are_left_out(told):
+    shares, target = told
+    gaps = shares.copy()
+    gaps[:100] = np.nan
+    rest = target.take_rows(np.arange(100, 300))
+    expected = score_answers("brier", Answers(shares[100:]), rest)
+    assert score_answers("brier", Answers(gaps, np.full(300, 9.0)), target) == expected
+
+
+def test_a_subsample_of_one_class_has_an_auc_of_a_half():
+    target = Target("classification", np.zeros(20), ("a", "b"))
+    assert score_answers("auc", Answers(np.full((20, 2), 0.5)), target) == 0.5
+
+
+def test_information_of_a_perfect_fit_is_large_and_finite():
+    target = Target("regression", np.arange(20.0))
+    information = score_answers("information", Answers(np.arange(20.0)), target)
+    assert information == pytest.approx(-0.5 * np.log(1e-12))
+
+
+@pytest.mark.parametrize(
+    ("measure", "least"),
+    [
+        ("accuracy", 0.85),
+        ("balanced_accuracy", 0.8),
+        ("auc", 0.9),
+        ("log_loss", -0.4),
+        ("brier", 0.75),
+        ("information", 0.2),
+    ],
+)
+def test_forests_are_scored_by_any_measure_and_say_so(measure, least):
+    X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
+    labels = np.where(y > y.quantile(0.7), "high", "low")
+    power = umfi.ForestPower(measure=measure)
+    assert umfi.predictive_power(X, labels, power=power, random_state=0) > least
+    result = umfi.ultra_marginal(X, labels, power=power, random_state=0)
+    assert result.settings["measure"] == power.measures["classification"]
+    assert result.importances["x2"] > 3.0 * abs(result.importances["x4"])
+    # What a test compares is the same whatever is measured.
+    columns, target, seed = read_columns(X), read_target(labels), np.random.SeedSequence(0)
+    assert power.statistic(columns, target, seed) == umfi.ForestPower().statistic(
+        columns, target, seed
+    )

@@ -1,0 +1,90 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import umfi
+
+
+@pytest.fixture(scope="module")
+def table():
+    return umfi.datasets.simulate("correlation", n=200, random_state=0)
+
+
+def test_each_column_is_what_the_method_gives_by_itself(table):
+    found = umfi.compare(*table, random_state=5)
+    assert list(found.results) == ["ultra_marginal", "ablation", "bivariate", "permutation"]
+    for name, result in found.results.items():
+        alone = getattr(umfi, name)(*table, random_state=5)
+        pd.testing.assert_series_equal(result.importances, alone.importances)
+
+
+def test_powers_are_compared_as_well_as_methods(table):
+    found = umfi.compare(
+        *table,
+        methods=["ultra_marginal", "ablation"],
+        powers=["forest", "linear", LinearRegression()],
+        random_state=0,
+    )
+    assert list(found.table) == [
+        "feature",
+        "ultra_marginal, forest",
+        "ultra_marginal, linear",
+        "ultra_marginal, LinearRegression()",
+        "ablation, forest",
+        "ablation, linear",
+        "ablation, LinearRegression()",
+    ]
+    assert set(found.table["feature"]) == {"x1", "x2", "x3", "x4"}
+
+
+def test_one_method_can_be_compared_with_itself_in_other_settings(table):
+    found = umfi.compare(
+        *table,
+        methods={
+            "linear": {"method": "ultra_marginal", "remover": "linear"},
+            "transport": {"method": "ultra_marginal", "remover": "transport"},
+            "bivariate": {},
+        },
+        repeats=2,
+        random_state=0,
+    )
+    assert list(found.table) == ["feature", "linear", "transport", "bivariate"]
+    assert found.results["linear"].settings["remover"] == "linear"
+    assert found.results["bivariate"].n_repeats == 2
+
+
+def test_shared_arguments_reach_the_methods_that_know_them(table):
+    found = umfi.compare(*table, remover="linear", methods=["ultra_marginal", "bivariate"])
+    assert found.results["ultra_marginal"].settings["remover"] == "linear"
+    assert "remover" not in found.results["bivariate"].settings
+
+
+def test_ranks_and_agreement_follow_from_the_importances(table):
+    found = umfi.compare(*table, methods=["ultra_marginal", "bivariate"], random_state=0)
+    ranks = found.ranks.set_index("feature")
+    assert ranks.loc["x4"].tolist() == [4, 4]
+    assert sorted(ranks["bivariate"]) == [1, 2, 3, 4]
+    agreement = found.agreement
+    expected = ranks["ultra_marginal"].corr(ranks["bivariate"])
+    assert agreement.loc["ultra_marginal", "bivariate"] == pytest.approx(expected)
+    assert np.allclose(np.diag(agreement), 1.0)
+    assert "x4" in repr(found)
+    assert "x4" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"methods": ["ultra_marginl"]}, "Unknown method 'ultra_marginl': did you mean"),
+        ({"methods": "ablation"}, "methods='ablation' is not valid: pass a list"),
+        ({"powers": "forest"}, "powers='forest' is not valid: pass a list"),
+        ({"powers": ["forset"]}, "Unknown power 'forset'"),
+        ({"powers": ["forest", "linear"]}, "permutation looks into the trees of a forest"),
+        ({"repeat": 3}, "Unknown argument 'repeat': did you mean 'repeats'"),
+        ({"methods": ["ablation"], "powers": ["forest", "forest"]}, "pass each power once"),
+    ],
+)
+def test_bad_questions_are_refused(table, arguments, message):
+    with pytest.raises(umfi.InputError, match=message):
+        umfi.compare(*table, **arguments)
