@@ -20,6 +20,8 @@ METHODS = [
     umfi.bivariate,
     umfi.permutation,
     umfi.conditional_permutation,
+    umfi.decompose,
+    umfi.partners,
 ]
 
 

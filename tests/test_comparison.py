@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import umfi
 
@@ -82,9 +82,26 @@ def test_ranks_and_agreement_follow_from_the_importances(table):
         ({"powers": ["forset"]}, "Unknown power 'forset'"),
         ({"powers": ["forest", "linear"]}, "permutation looks into the trees of a forest"),
         ({"repeat": 3}, "Unknown argument 'repeat': did you mean 'repeats'"),
-        ({"methods": ["ablation"], "powers": ["forest", "forest"]}, "pass each power once"),
+        ({"powers": ["forest", "forest"]}, "have the same name: give them names"),
+        ({"methods": ["ablation", "ablation"]}, "names 'ablation' twice"),
+        ({"methods": [["ablation"]]}, "Unknown method"),
+        ({"methods": {"a": "ablation"}}, "is not valid: pass arguments"),
+        ({"methods": {"ablation": {"repeatz": 2}}}, "Unknown argument of ablation 'repeatz'"),
+        ({"methods": ["ablation"], "powers": [LogisticRegression()]}, "is not a regressor"),
+        ({"methods": ["ablation"], "powers": [umfi.ForestPower(measure="auc")]}, "does not score"),
     ],
 )
-def test_bad_questions_are_refused(table, arguments, message):
+def test_bad_questions_are_refused_before_anything_runs(table, arguments, message, monkeypatch):
+    monkeypatch.setattr("umfi.methods.problem.run_tasks", None)
     with pytest.raises(umfi.InputError, match=message):
         umfi.compare(*table, **arguments)
+
+
+def test_powers_can_be_named(table):
+    found = umfi.compare(
+        *table,
+        methods=["ablation"],
+        powers={"few": umfi.ForestPower(n_trees=5), "many": umfi.ForestPower(n_trees=50)},
+        random_state=0,
+    )
+    assert list(found.results) == ["ablation, few", "ablation, many"]

@@ -110,16 +110,14 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
     table = result.table
     shown = pd.DataFrame({"feature": table["feature"].astype(str)})
     shown["importance"] = table["importance"].map("{:.4f}".format)
-    if result.part_scores is not None:
-        return shown.join(describe_parts(table))
-    if result.n_repeats > 1:
+    if result.n_repeats > 1 and result.part_scores is None:
         shown["spread"] = table["spread"].map("{:.4f}".format)
     if "p_value" in table:
         stars = table["tail"].map({True: "*", False: ""})
         shown["p-value"] = table["p_value"].map("{:.2g}".format) + stars
         leaks = table["leaks"].map({True: " (leaks)", False: ""})
         shown["related"] = table["related"].map({True: "yes", False: "no"}) + leaks
-    return shown
+    return shown if result.part_scores is None else shown.join(describe_parts(table))
 
 
 def _write_result(result: ImportanceResult, folder: Path) -> list[Path]:

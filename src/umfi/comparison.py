@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
 from umfi.methods import (
     ablation,
@@ -18,8 +19,9 @@ from umfi.methods import (
     permutation,
     ultra_marginal,
 )
-from umfi.power import POWERS, ForestPower
+from umfi.power import ForestPower, find_power
 from umfi.result import ImportanceResult
+from umfi.target import read_target
 from umfi.tasks import Streams
 
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ COMPARED: dict[str, Callable[..., ImportanceResult]] = {
 DEFAULT_METHODS = ("ultra_marginal", "ablation", "bivariate", "permutation")
 # These look into the trees of a forest.
 FOREST_METHODS = ("permutation", "conditional_permutation")
-FOREST_POWERS = ("forest", "extra-trees")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -101,7 +102,8 @@ def compare(
     y: Any,
     *,
     methods: Sequence[str] | Mapping[str, Mapping[str, Any]] = DEFAULT_METHODS,
-    powers: Sequence[Any] = ("forest",),
+    powers: Sequence[Any] | Mapping[str, Any] = ("forest",),
+    task: str = "auto",
     random_state: Any = None,
     **arguments: Any,
 ) -> Comparison:
@@ -114,8 +116,10 @@ def compare(
     methods : sequence of str, or dict
         Names such as ``"ultra_marginal"`` and ``"ablation"``; or any name to arguments, such as
         ``{"with linear removal": {"method": "ultra_marginal", "remover": "linear"}}``.
-    powers : sequence
+    powers : sequence, or dict
         What measures predictive power, as ``power=`` of the methods; each method is run with each.
+        A dictionary gives them names.
+    task : {"auto", "regression", "classification"}
     random_state : None, int, Generator or SeedSequence
         The same for all, so that methods differ in nothing else.
     **arguments
@@ -135,61 +139,90 @@ def compare(
     >>> list(found.table)
     ['feature', 'ultra_marginal, forest', 'ultra_marginal, linear']
     """
-    wanted = _read_methods(methods)
-    if isinstance(powers, str) or not isinstance(powers, Sequence) or not powers:
-        raise InputError(f"powers={powers!r} is not valid: pass a list such as ['forest'].")
-    known = {name for method in COMPARED.values() for name in inspect.signature(method).parameters}
+    by_power = _read_powers(powers)
+    known = {name for method in COMPARED for name in _arguments_of(method)}
     for name in arguments:
-        if name not in known or name in ("X", "y", "power"):
-            raise unknown_name("argument", name, sorted(known - {"X", "y", "power"}))
-    _refuse_powers(wanted, powers)
+        if name not in known:
+            raise unknown_name("argument", name, sorted(known))
+    found_task = read_target(y, task=task).task
     seed = Streams.from_random_state(random_state).entropy
-    results = {}
-    for label, (method, own) in wanted.items():
-        taken = inspect.signature(COMPARED[method]).parameters
+    calls: dict[str, tuple[str, dict[str, Any]]] = {}
+    for label, (method, own) in _read_methods(methods).items():
+        taken = _arguments_of(method)
         shared = {name: value for name, value in arguments.items() if name in taken}
-        for power in powers:
-            name = label if len(powers) == 1 else f"{label}, {_name_power(power)}"
-            if name in results:
-                raise InputError(f"Two results would be called {name!r}: pass each power once.")
-            results[name] = COMPARED[method](
-                X, y, **{"power": power, "random_state": seed, **shared, **own}
-            )
-    return Comparison(results)
+        for power_name, power in by_power.items():
+            used = own.get("power", power)
+            _refuse_power(method, used, find_power(used, found_task))
+            name = label if len(by_power) == 1 else f"{label}, {power_name}"
+            settings = {"power": power, "task": task, "random_state": seed, **shared, **own}
+            calls[name] = (method, settings)
+    return Comparison(
+        {name: COMPARED[method](X, y, **settings) for name, (method, settings) in calls.items()}
+    )
+
+
+def _arguments_of(method: str) -> set[str]:
+    """Return the names of what a method can be told, beside data and power."""
+    return set(inspect.signature(COMPARED[method]).parameters) - {"X", "y", "power"}
 
 
 def _read_methods(
     methods: Sequence[str] | Mapping[str, Mapping[str, Any]],
 ) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return by label a method and its own arguments."""
-    if isinstance(methods, str) or not isinstance(methods, Sequence | Mapping) or not methods:
+    is_listed = isinstance(methods, Sequence | Mapping) and not isinstance(methods, str)
+    if not is_listed or not methods:
         raise InputError(
             f"methods={methods!r} is not valid: pass a list such as {list(DEFAULT_METHODS)}."
         )
     wanted: dict[str, tuple[str, dict[str, Any]]] = {}
     for label in methods:
-        own = dict(methods[label]) if isinstance(methods, Mapping) else {}
-        method = own.pop("method", label)
-        if method not in COMPARED:
+        own = methods[label] if isinstance(methods, Mapping) else {}
+        if not isinstance(own, Mapping):
+            raise InputError(
+                f"methods[{label!r}]={own!r} is not valid: pass arguments, such as "
+                "{'method': 'ablation'}."
+            )
+        method = own.get("method", label)
+        if not isinstance(method, str) or method not in COMPARED:
             raise unknown_name("method", method, COMPARED)
-        wanted[str(label)] = (method, own)
+        valid = _arguments_of(method) | {"method", "power"}
+        for name in own:
+            if name not in valid:
+                raise unknown_name(f"argument of {method}", name, sorted(valid))
+        if str(label) in wanted:
+            raise InputError(f"methods= names {label!r} twice: pass each once.")
+        wanted[str(label)] = (
+            method,
+            {name: value for name, value in own.items() if name != "method"},
+        )
     return wanted
 
 
-def _refuse_powers(wanted: Mapping[str, tuple[str, dict[str, Any]]], powers: Sequence[Any]) -> None:
+def _read_powers(powers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return powers by the name that is shown."""
+    if isinstance(powers, Mapping):
+        named = {str(name): power for name, power in powers.items()}
+    elif isinstance(powers, Sequence) and not isinstance(powers, str):
+        named = {_name_power(power): power for power in powers}
+    else:
+        named = {}
+    if not named:
+        raise InputError(f"powers={powers!r} is not valid: pass a list such as ['forest'].")
+    if len(named) < len(powers):
+        raise InputError(
+            "Two of powers= have the same name: give them names, as {'first': ..., 'second': ...}."
+        )
+    return named
+
+
+def _refuse_power(method: str, power: Any, chosen: PredictivePower) -> None:
     """Raise before anything long starts if a method cannot be run with a power."""
-    for method, own in wanted.values():
-        for power in [own["power"]] if "power" in own else powers:
-            if isinstance(power, str) and power not in POWERS:
-                raise unknown_name("power", power, POWERS)
-            is_forest = isinstance(power, ForestPower) or (
-                isinstance(power, str) and power in FOREST_POWERS
-            )
-            if method in FOREST_METHODS and not is_forest:
-                raise InputError(
-                    f"{method} looks into the trees of a forest, so power={power!r} cannot be "
-                    f"compared with it: leave {method} out of methods=."
-                )
+    if method in FOREST_METHODS and not isinstance(chosen, ForestPower):
+        raise InputError(
+            f"{method} looks into the trees of a forest, so power={power!r} cannot be compared "
+            f"with it: leave {method} out of methods=."
+        )
 
 
 def _name_power(power: Any) -> str:

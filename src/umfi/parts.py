@@ -83,7 +83,7 @@ def _add_differences(scores: pd.DataFrame, of_parts: pd.DataFrame) -> pd.DataFra
 
 
 def describe_parts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a wide table of parts as text: each with its interval, if there is one."""
+    """Return a wide table of parts as text: each with its interval and p-value, if it has any."""
     shown = pd.DataFrame(index=table.index)
     for part in PARTS:
         estimates: NDArray[np.float64] = table[part].to_numpy()
@@ -92,6 +92,8 @@ def describe_parts(table: pd.DataFrame) -> pd.DataFrame:
             bounds = zip(texts, table[f"{part}_low"], table[f"{part}_high"], strict=True)
             texts = [f"{text} ({low:.2f} to {high:.2f})" for text, low, high in bounds]
         shown[part] = texts
+        if f"{part}_p_value" in table:
+            shown[f"p ({part})"] = table[f"{part}_p_value"].map("{:.2g}".format)
     return shown
 
 

@@ -224,6 +224,7 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     angles = np.pi / 2.0 - 2.0 * np.pi * np.arange(len(names)) / len(names)
     places = {name: (np.cos(a), np.sin(a)) for name, a in zip(names, angles, strict=True)}
     strongest = max(float(table[list(PAIR_COLOURS)].to_numpy().max()), 1e-12)
+    widest = 5.0 if len(names) <= 20 else 3.0
     linked: set[str] = set()
     for effect, (verdict, colour, bend) in PAIR_COLOURS.items():
         found: dict[frozenset[str], float] = {}
@@ -241,7 +242,7 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
                     connectionstyle=f"arc3,rad={bend}",
                     color=colour,
                     alpha=0.8,
-                    linewidth=0.8 + 5.0 * max(strength, 0.0) / strongest,
+                    linewidth=0.8 + widest * max(strength, 0.0) / strongest,
                 )
             )
     font = 10.0 if len(names) <= 20 else 7.5

@@ -144,8 +144,8 @@ class ImportanceResult:
         level = check_level("alpha", alpha)
         if self.tests is None:
             raise InputError(
-                "There are no p-values: run umfi.ultra_marginal or umfi.ablation with "
-                "test='permutation'."
+                "There are no p-values: run umfi.ultra_marginal, ablation, bivariate or decompose "
+                "with test='permutation'."
             )
         adjusted = adjust_p_values(self.tests["p_value"].to_numpy(), control)
         return [str(name) for name in self.tests["feature"][adjusted <= level]]
@@ -315,13 +315,10 @@ class ImportanceResult:
             return notes
         if self.tests["tail"].any():
             notes.append("* read off a fitted tail: no permuted copy reached the feature.")
-        leaking = self.tests["feature"][self.tests["leaks"]].tolist()
-        if leaking:
-            notes.append(
-                f"Leakage for {listed(leaking)}: the other features tell more about "
-                f"{'it' if len(leaking) == 1 else 'them'} than about permuted copies, so p-values "
-                f"there may be too small{self._way_out()}."
-            )
+        notes += _note_leakage(self.tests, "", self._way_out())
+        if self.part_tests is not None:
+            of_part = self.part_tests[self.part_tests["part"] == "irreplaceable"]
+            notes += _note_leakage(of_part, " of irreplaceable", "")
         return notes
 
     def _way_out(self) -> str:
@@ -343,6 +340,18 @@ class ImportanceResult:
         lines = [more, *(f"Note: {note}" for note in self.notes)]
         small = "".join(f"<p><small>{html.escape(line)}</small></p>" for line in lines if line)
         return f"<div><p><b>{html.escape(self._headline())}</b></p>{body}{small}</div>"
+
+
+def _note_leakage(tests: pd.DataFrame, of_what: str, way_out: str) -> list[str]:
+    leaking = tests["feature"][tests["leaks"].astype(bool)].tolist()
+    if not leaking:
+        return []
+    note = (
+        f"Leakage for {listed(leaking)}: the other features tell more about "
+        f"{'it' if len(leaking) == 1 else 'them'} than about permuted copies, so p-values{of_what} "
+        f"there may be too small{way_out}."
+    )
+    return [note]
 
 
 def _counted(number: int, what: str) -> str:

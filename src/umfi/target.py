@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from umfi.errors import InputError, unknown_name
 
-__all__ = ["Target", "Task", "read_target", "refuse_mismatch"]
+__all__ = ["Target", "Task", "centred_responses", "read_target", "refuse_mismatch"]
 
 Task = Literal["regression", "classification"]
 TASKS: tuple[str, ...] = ("auto", "regression", "classification")
@@ -88,6 +88,24 @@ class Target:
     def take_rows(self, rows: NDArray[np.intp]) -> Target:
         """Return these rows of the response."""
         return replace(self, values=self.values[rows])
+
+
+def centred_responses(target: Target) -> NDArray[np.float64]:
+    """Return the response as numbers of mean 0, shape (n_rows, n_responses).
+
+    One column for a regression, in units of the largest deviation; the indicators of all classes
+    for a classification.
+
+    Examples
+    --------
+    >>> centred_responses(read_target(["a", "b"] * 5))[:2]
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    if target.task == "regression":
+        return target.standardise(target.values)[:, np.newaxis]
+    indicators = np.eye(len(target.classes))[target.labels]
+    return indicators - indicators.mean(axis=0)
 
 
 def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:

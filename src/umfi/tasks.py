@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from umfi.errors import InputError, is_whole_number, unknown_name
 
@@ -136,7 +137,12 @@ def run_tasks(
     check_workers(n_jobs, executor)
     n_workers = 1 if executor == "serial" else min(count_workers(n_jobs), max(1, len(names)))
     answers: dict[TaskName, Answer] = {}
-    with _progress_bar(title, len(names), progress) as advance:
+    # Tasks run side by side, so that each takes one core; and sums of products must not depend on
+    # how many cores a machine has.
+    with (
+        threadpool_limits(limits=1, user_api="blas"),
+        _progress_bar(title, len(names), progress) as advance,
+    ):
         for name, answer in _run(work, names, n_workers):
             answers[name] = answer
             advance()

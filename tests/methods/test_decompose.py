@@ -44,6 +44,38 @@ def test_importance_and_irreplaceable_are_those_of_the_methods(table):
     )
 
 
+@pytest.mark.parametrize("shape", [(100, 30), (60, 15), (60, 120)])
+def test_importances_of_the_linear_power_are_those_of_its_closed_form(shape):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape)
+    y = 2.0 * X[:, 0] + X[:, 1] + rng.normal(size=shape[0])
+    settings = {"power": "linear", "repeats": 1, "subsample": None, "random_state": 0}
+    parts = umfi.decompose(X, y, **settings)
+    whole = umfi.ultra_marginal(X, y, power="linear", random_state=0)
+    np.testing.assert_allclose(parts.importances, whole.importances, atol=1e-9)
+    rows = parts.table.set_index("feature")
+    # Additive and independent: what is said is said alone, up to what a small table shows.
+    assert rows.loc["x1", "alone"] == pytest.approx(np.corrcoef(X[:, 0], y)[0, 1] ** 2, abs=0.1)
+    assert abs(rows["together"].mean()) < 0.05
+
+
+def test_leakage_of_irreplaceable_is_told():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    X = pd.DataFrame({"x": x, "z": x**2 + 0.1 * rng.normal(size=300)})
+    found = umfi.decompose(
+        X,
+        x**2 + 0.1 * rng.normal(size=300),
+        test="permutation",
+        max_permutations=19,
+        repeats=1,
+        subsample=None,
+        random_state=0,
+    )
+    assert any("p-values of irreplaceable there may be too small" in note for note in found.notes)
+    assert "p (irreplaceable)" in repr(found)
+
+
 def test_same_numbers_for_any_number_of_workers(table, result):
     serial = umfi.decompose(*table, random_state=0, n_jobs=1)
     pd.testing.assert_frame_equal(serial.table, result.table)
@@ -117,14 +149,10 @@ def test_scores_behind_the_parts_are_kept(result):
     assert counts.to_dict() == dict.fromkeys(sorted(SCORED_PARTS), 96)
 
 
-def test_bad_input_is_refused_before_anything_runs(table):
+def test_bad_input_is_refused_before_anything_runs(table, monkeypatch):
+    monkeypatch.setattr("umfi.methods.problem.run_tasks", None)
     X, y = table
     with pytest.raises(umfi.InputError, match="Unknown remover"):
         umfi.decompose(X, y, remover="transprot")
     with pytest.raises(umfi.InputError, match="Unknown test"):
         umfi.decompose(X, y, test="permutate")
-
-
-def test_bivariate_has_a_test_too(table):
-    found = umfi.bivariate(*table, test="permutation", max_permutations=39, random_state=0)
-    assert found.related(control="none") == ["x1", "x2", "x3"]

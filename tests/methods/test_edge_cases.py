@@ -14,6 +14,7 @@ METHODS = [
     umfi.bivariate,
     umfi.permutation,
     umfi.conditional_permutation,
+    umfi.decompose,
 ]
 POWER = umfi.ForestPower(n_trees=20)
 by_name = {"ids": lambda method: method.__name__}
@@ -66,7 +67,10 @@ def test_one_column(method, table):
 def test_more_columns_than_rows(method):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(25, 40))).add_prefix("gene")
-    arguments = {"max_context": 0} if method is umfi.marginal_contribution else {}
+    arguments = {
+        umfi.marginal_contribution: {"max_context": 0},
+        umfi.decompose: {"subsample": None, "repeats": 1},
+    }.get(method, {})
     result = method(X, X["gene0"] * 1.0 + 1.0, power=umfi.ForestPower(n_trees=5), **arguments)
     assert len(result.importances) == 40
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import umfi
 
@@ -39,6 +39,22 @@ def test_interactions_of_the_simulations_are_found(name):
     assert table["interacts"][table["interacts"]].index.tolist() == [("x1", "x2")]
     is_correlated = name == "correlated_interactions"
     assert table.loc[("x1", "x2"), "shares"] == is_correlated
+
+
+@pytest.mark.parametrize("function", [np.square, np.exp, np.abs])
+def test_functions_of_one_of_two_correlated_features_are_no_interactions(function):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 400))
+    X = pd.DataFrame({"x": a, "z": 0.7 * a + np.sqrt(0.51) * b})
+    table = find(X, function(X["z"]) + 0.5 * rng.normal(size=400), ["x", "z"])
+    assert not table["interacts"].any()
+
+
+def test_products_of_correlated_features_are_interactions():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 600))
+    X = pd.DataFrame({"x": a, "z": 0.5 * a + np.sqrt(0.75) * b})
+    assert find(X, X["x"] * X["z"], "x").loc[("x", "z"), "interacts"]
 
 
 def test_additive_features_do_not_interact_however_strong():
@@ -104,22 +120,64 @@ def test_unrelated_p_values_are_not_too_small():
         y = X.sum(axis=1) + rng.normal(size=200)
         table = umfi.partners(X, y, random_state=seed).table
         p_values += [*table["sharing_p_value"], *table["interaction_p_value"]]
-    # At most 0.05 in 3.6 ± 1.8 of them, were they independent; pairs of a table are not.
-    assert np.mean(np.array(p_values) <= 0.05) < 0.05 + 4.0 * np.sqrt(0.05 * 0.95 / 72)
+    # At most 0.05 in 3.6 ± 1.8 of them, were they as small as that: the test is cautious.
+    assert np.sum(np.array(p_values) <= 0.05) <= 3.6 + 2.0 * 1.8
+
+
+def test_subsamples_without_variation_say_nothing():
+    X, _ = umfi.datasets.simulate("correlation", n=100, random_state=0)
+    y = np.where(np.arange(100) < 2, "rare", "common")
+    table = find(X, y, "x1", among=["x2"])
+    assert table["sharing_p_value"].between(0.0, 1.0).all()
+
+
+def test_what_was_asked_is_among_the_settings():
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    found = umfi.partners(X, y > 0, "x1", among=["x2"], random_state=0)
+    assert found.settings["feature"] == ["x1"]
+    assert found.settings["among"] == ["x2"]
+    assert found.settings["measure"] == "R²"
+
+
+def test_names_go_before_positions():
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    X.columns = ["3", "2", "1", "0"]
+    assert find(X, y, 3, among=["2"]).index.tolist() == [("3", "2")]
+    assert find(X, y, np.int64(-1), among=["2"]).index.tolist() == [("0", "2")]
+
+
+def test_regressors_tell_classes_as_indicators():
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    table = find(X, np.where(y > 0, "a", "b"), "x1", among=["x3"], power=LinearRegression())
+    assert table.loc[("x1", "x3"), "sharing"] > 0.1
+
+
+def test_groups_too_large_for_the_rows_are_refused():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 20)))
+    groups = {"a": list(range(10)), "b": list(range(10, 20))}
+    with pytest.raises(umfi.InputError, match="too many for 20 rows"):
+        umfi.partners(X, X[0] + X[11], "a", groups=groups)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"feature": "x9"}, "feature='x9' is not a feature of X"),
+        ({"feature": "x9"}, "Unknown feature 'x9': did you mean"),
+        ({"feature": 0.5}, "Unknown feature '0.5'"),
         ({"feature": "x1", "among": ["x1"]}, "no pair to look at"),
+        ({"feature": []}, "no pair to look at"),
+        (
+            {"feature": "x1", "power": umfi.ForestPower(measure="auc")},
+            "does not score a regression",
+        ),
         ({"feature": "x1", "remover": "auto"}, "does not take remover='auto'"),
         ({"feature": "x1", "repeats": 5}, "partners needs subsamples"),
         ({"feature": "x1", "power": "knn"}, "compares R², which power='knn' does not measure"),
         ({"feature": "x1", "alpha": 2.0}, "alpha=2.0 is not valid"),
     ],
 )
-def test_bad_questions_are_refused_before_anything_runs(arguments, message):
+def test_bad_questions_are_refused_before_anything_runs(arguments, message, monkeypatch):
+    monkeypatch.setattr("umfi.methods.problem.run_tasks", None)
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
     with pytest.raises(umfi.InputError, match=message):
         umfi.partners(X, y, **arguments)

@@ -323,3 +323,10 @@ def test_there_is_nothing_related_without_a_test():
     X, y = umfi.datasets.simulate("correlation", n=50, random_state=0)
     with pytest.raises(InputError, match="test='permutation'"):
         umfi.bivariate(X, y, power=POWER).related()
+
+
+def test_bivariate_has_a_test_too():
+    X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+    found = umfi.bivariate(X, y, test="permutation", max_permutations=39, random_state=0)
+    assert found.related(control="none") == ["x1", "x2", "x3"]
+    assert (found.table["leakage"] == 0.0).all()

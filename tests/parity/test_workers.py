@@ -13,6 +13,7 @@ METHODS = {
     "marginal_contribution": {"max_context": 1},
     "permutation": {"repeats": 2},
     "conditional_permutation": {},
+    "decompose": {"repeats": 2},
 }
 POWER = umfi.ForestPower(n_trees=25)
 

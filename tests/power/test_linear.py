@@ -35,7 +35,7 @@ def test_classes_are_told_by_the_largest_fit_to_their_indicators():
     labels = np.select([y < -1.0, y > 1.0], ["a", "b"], "c")
     columns, target, _ = read_table(X, labels)
     told = naive.leave_one_out(X, np.eye(3)[target.labels], 0.0)
-    power = umfi.LinearPower()
+    power = umfi.LinearPower(penalty=0.0)
     expected = np.mean(told.argmax(axis=1) == target.labels)
     assert power.score(columns, target, SEED) == pytest.approx(expected)
     shares = np.clip(told, 0.0, 1.0)
@@ -164,6 +164,44 @@ def test_a_row_that_decides_its_own_fit_is_told_by_the_others():
     y = np.random.default_rng(0).normal(size=20)
     columns, target, _ = read_table(X, y)
     assert np.isfinite(umfi.LinearPower().score(columns, target, SEED))
+
+
+def test_the_best_penalty_is_chosen_whatever_the_shape():
+    # One column more must not change the estimator.
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(60, 22))
+    y = 2.0 * table[:, 0] + rng.normal(size=60)
+    found = []
+    for n_columns in (18, 19, 20, 21, 22):
+        columns, target, _ = read_table(table[:, :n_columns], y)
+        scores = [
+            umfi.LinearPower(penalty=penalty).score(columns, target, SEED)
+            for penalty in (None, 0.0, 1.0, 10.0, 100.0)
+        ]
+        assert scores[0] >= max(scores) - 0.02
+        found.append(scores[0])
+    assert np.abs(np.diff(found)).max() < 0.05
+
+
+def test_least_squares_on_as_many_columns_as_rows_is_refused():
+    X, y = make_table(30, 60)
+    columns, target, _ = read_table(X, y)
+    with pytest.raises(umfi.InputError, match="leaves nothing to predict"):
+        umfi.LinearPower(penalty=0.0).score(columns, target, SEED)
+
+
+def test_what_a_test_compares_is_all_but_normal():
+    # Chance gains of unrelated columns have to reach a small p-value as often as that.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 400))
+    result = umfi.ultra_marginal(
+        X, rng.normal(size=120), power="linear", test="permutation", random_state=0
+    )
+    p_values = result.tests["p_value"].to_numpy()
+    # Of 400: 20 ± 4.4 at most 0.05, 0.4 ± 0.63 at most 0.001, and none that would be called.
+    assert (p_values <= 0.05).sum() < 20 + 3 * 4.4
+    assert (p_values <= 0.001).sum() <= 2
+    assert result.related() == []
 
 
 @pytest.mark.parametrize("penalty", [-1.0, np.inf, "much", True])

@@ -46,13 +46,36 @@ def test_classes_are_scored_as_by_scikit_learn(told):
     )
 
 
-def test_information_is_entropy_less_cross_entropy(told):
+def test_information_is_entropy_less_cross_entropy_at_the_best_weight(told):
     shares, target = told
+    shares = shares.copy()
+    shares[:100] = np.roll(shares[:100], 1, axis=1)  # More certain than they are right.
     rates = np.bincount(target.labels) / target.n_rows
     entropy = -np.sum(rates * np.log(rates))
-    assert score_answers("information", Answers(shares), target) == pytest.approx(
-        entropy - metrics.log_loss(target.labels, shares)
-    )
+    losses = [
+        metrics.log_loss(target.labels, (1.0 - weight) * shares + weight * rates)
+        for weight in np.linspace(0.001, 0.999, 999)
+    ]
+    found = score_answers("information", Answers(shares), target)
+    assert found == pytest.approx(entropy - min(losses), abs=1e-5)
+    assert found > entropy - metrics.log_loss(target.labels, shares)
+
+
+def test_information_of_certain_answers_is_all_or_nothing(told):
+    _, target = told
+    truth = np.eye(len(target.classes))[target.labels]
+    entropy = -np.sum((rates := truth.mean(axis=0)) * np.log(rates))
+    assert score_answers("information", Answers(truth), target) == pytest.approx(entropy)
+    wrong = np.roll(truth, 1, axis=1)
+    assert score_answers("information", Answers(wrong), target) == pytest.approx(0.0)
+
+
+def test_votes_that_all_agree_say_what_they_say_and_no_less():
+    # Two of three rows are of the class that all votes name: as much as chance.
+    labels = np.tile([0.0, 0.0, 1.0], 40)
+    target = Target("classification", labels, ("a", "b"))
+    votes = np.tile([1.0, 0.0], (120, 1))
+    assert score_answers("information", Answers(votes), target) == pytest.approx(0.0)
 
 
 def test_certain_and_wrong_answers_cost_as_much_as_one_more_voice_allows(told):

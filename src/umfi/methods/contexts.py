@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from umfi.contracts import DependenceRemover, ProtocolName
 from umfi.errors import InputError
 from umfi.methods.features import Feature, find_representatives, with_copies
 from umfi.methods.problem import Problem
-from umfi.power import LinearPower
-from umfi.removal import AutoRemover, find_remover, refuse_levels
+from umfi.methods.protocols import ClosedForm
+from umfi.power import LinearContest, LinearPower
+from umfi.removal import AutoRemover, LinearRemover, find_remover, refuse_levels
+from umfi.target import Target
 from umfi.tasks import TaskName
 
-__all__ = ["UnrelatedContexts", "default_remover"]
+__all__ = ["UnrelatedContexts", "default_remover", "refuse_large_groups"]
 
 # A group and the three copies that a test needs at least must leave more than half of S.
 ROWS_PER_MEMBER = 8
@@ -59,7 +62,7 @@ class UnrelatedContexts:
     ) -> UnrelatedContexts:
         """Return the contexts of a problem, with a remover chosen for each feature if asked for."""
         refuse_levels(problem.columns, protocol)
-        _refuse_large_groups(problem)
+        refuse_large_groups(problem)
         chosen = find_remover(remover, protocol)
         is_used = np.ones(problem.columns.n_columns, dtype=bool)
         if protocol == "matched":
@@ -106,6 +109,28 @@ class UnrelatedContexts:
         candidates = with_copies(columns.select(feature.positions), permutations)
         return self.make(columns, feature, candidates, (feature.name, "test", number)), candidates
 
+    def find_closed_form(self) -> ClosedForm | None:
+        """Return what scores features without making S, where power and removers are linear."""
+        problem, power = self.problem, self.problem.power
+        is_linear = all(isinstance(one, LinearRemover) for one in self.removers.values())
+        if not isinstance(power, LinearPower) or not is_linear or self.protocol != "matched":
+            return None
+        lock = Lock()
+        made: dict[int, LinearContest] = {}
+
+        def contest_of(columns: Columns, target: Target, repeat: int) -> LinearContest:
+            run = repeat if problem.n_sampled_rows and repeat < problem.repeats else -1
+            with lock:
+                if run not in made:
+                    # One repeat follows the other, so two at most are under way.
+                    for old in sorted(made)[:-1]:
+                        del made[old]
+                    used = columns.select(np.flatnonzero(self.is_used))
+                    made[run] = LinearContest(power, used, target)
+                return made[run]
+
+        return contest_of
+
     def _choose_removers(self, chooser: AutoRemover) -> UnrelatedContexts:
         """Return the contexts with a remover for each feature, named in the settings."""
         problem = self.problem
@@ -132,7 +157,7 @@ class UnrelatedContexts:
         )
 
 
-def _refuse_large_groups(problem: Problem) -> None:
+def refuse_large_groups(problem: Problem) -> None:
     """Raise where removing a group and its copies would leave nothing of the other columns."""
     n_rows = problem.n_sampled_rows or problem.columns.n_rows
     n_most = n_rows // ROWS_PER_MEMBER

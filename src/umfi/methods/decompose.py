@@ -15,10 +15,10 @@ from umfi.contracts import DependenceRemover
 from umfi.errors import InputError
 from umfi.methods.ablation import all_others, make_contest, refuse_test
 from umfi.methods.contexts import UnrelatedContexts, default_remover
-from umfi.methods.features import Feature, Groups
+from umfi.methods.features import Feature, Groups, with_copies
 from umfi.methods.problem import Problem, ScorePair, with_common_parameters
-from umfi.methods.protocols import ContextOf, score_pair
-from umfi.methods.testing import Contest, Plan, check_test, run_test
+from umfi.methods.protocols import ClosedForm, ContextOf, make_candidates, score_pair
+from umfi.methods.testing import Plan, check_test, run_test
 from umfi.parts import SCORED_PARTS
 from umfi.removal import find_remover
 from umfi.result import SCORE_COLUMNS, ImportanceResult
@@ -71,9 +71,11 @@ def decompose(
     is nu(S, x) - nu(S, x'). ``alone`` has the rows of S shuffled, so that S says nothing:
     the same number of columns, each as it is distributed, as against nu(x) - nu(nothing), which a
     forest on a single column misses by far. ``irreplaceable`` has all other features as they are
-    instead of S. All six fits of a run have the same seed and the same permutation.
+    instead of S. All six fits of a run have the same seed and the same permutation. A linear power
+    needs no columns beside x to say what x says alone.
 
-    A test gives p-values to the importance, to ``alone`` and to ``irreplaceable``.
+    A test gives p-values to the importance, to ``alone`` and to ``irreplaceable``; those of the
+    parts are not adjusted for the number of features.
 
     Negative estimates are shown as they are. Where S is independent of x, ``together`` cannot be
     negative for the information in an ideal power; in a table it is where a model learns less of x
@@ -115,8 +117,9 @@ def decompose(
     )
     contexts = UnrelatedContexts.prepare(problem, remover, "matched")
     problem = contexts.problem
-    tests, part_tests = _run_tests(contexts, plan) if plan is not None else (None, None)
-    answers = _score_parts(contexts)
+    closed_form = contexts.find_closed_form()
+    tests, part_tests = (None, None) if plan is None else _run_tests(contexts, plan, closed_form)
+    answers = _score_parts(contexts, closed_form)
     part_rows = [
         (part, feature.name, repeat, pair.score_with, pair.score_without, pair.importance)
         for repeat in problem.runs
@@ -136,7 +139,9 @@ def decompose(
     return replace(result, part_scores=part_scores, part_tests=part_tests)
 
 
-def _score_parts(contexts: UnrelatedContexts) -> dict[TaskName, dict[str, ScorePair]]:
+def _score_parts(
+    contexts: UnrelatedContexts, closed_form: ClosedForm | None
+) -> dict[TaskName, dict[str, ScorePair]]:
     """Return the scores of each feature and run in the three contexts."""
     problem = contexts.problem
 
@@ -155,42 +160,57 @@ def _score_parts(contexts: UnrelatedContexts) -> dict[TaskName, dict[str, ScoreP
             rng = problem.streams.generator(feature.name, repeat, "context")
             return unrelated(*arguments).take_rows(rng.permutation(columns.n_rows))
 
-        makers: dict[str, ContextOf] = {
-            "importance": unrelated,
-            "alone": shuffled,
-            "irreplaceable": all_others,
-        }
-        return {
-            part: score_pair(problem, make, "matched", columns, target, feature, repeat)
-            for part, make in makers.items()
-        }
+        def score(context_of: ContextOf) -> ScorePair:
+            return score_pair(problem, context_of, "matched", columns, target, feature, repeat)
+
+        if closed_form is None:
+            importance, alone = score(unrelated), score(shuffled)
+        else:
+            candidates = make_candidates(problem, columns, feature, repeat, "matched")
+            [scores] = closed_form(columns, target, repeat).score([candidates])
+            importance, alone = ScorePair.difference(*scores), score(nothing)
+        return {"importance": importance, "alone": alone, "irreplaceable": score(all_others)}
 
     scored = sorted(set(contexts.representatives))
     return problem.run(work, [(index, repeat) for repeat in problem.runs for index in scored])
 
 
-def _run_tests(contexts: UnrelatedContexts, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+def nothing(columns: Columns, *_: Any) -> Columns:
+    """Return the context of no columns."""
+    return columns.select([])
+
+
+def _run_tests(
+    contexts: UnrelatedContexts, plan: Plan, closed_form: ClosedForm | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the outcomes of the tests of the importances, and of the parts."""
     problem = contexts.problem
 
     def contest_alone(
         feature: Feature, number: int, permutations: Sequence[NDArray[np.intp]]
     ) -> tuple[Columns, list[Columns]]:
+        if closed_form is not None:
+            own = problem.columns.select(feature.positions)
+            return problem.columns.select([]), with_copies(own, permutations)
         context, candidates = contexts.contest(feature, number, permutations)
         rng = problem.streams.generator(feature.name, "test", number, "context")
         return context.take_rows(rng.permutation(context.n_rows)), candidates
 
-    contests: dict[str, tuple[Contest, Sequence[int]]] = {
-        "alone": (contest_alone, contexts.representatives)
-    }
+    tests = run_test(
+        problem,
+        plan,
+        contexts.contest,
+        contexts.representatives,
+        closed_form and closed_form(problem.columns, problem.target, problem.repeats),
+    )
+    # A shuffled context cannot leak.
+    alone = run_test(problem, plan, contest_alone, contexts.representatives, is_leakage_found=False)
+    of_parts = [alone.assign(part="alone")]
     try:
         refuse_test(problem.columns)
-        contests["irreplaceable"] = (make_contest(problem), range(len(problem.features)))
     except InputError as error:
         problem.settings["notes"].append(f"No p-values of irreplaceable. {error}")
-    tests = run_test(problem, plan, contexts.contest, contexts.representatives)
-    of_parts = [
-        run_test(problem, plan, contest, representatives).assign(part=part)
-        for part, (contest, representatives) in contests.items()
-    ]
+    else:
+        irreplaceable = run_test(problem, plan, make_contest(problem), range(len(problem.features)))
+        of_parts.append(irreplaceable.assign(part="irreplaceable"))
     return tests, pd.concat(of_parts, ignore_index=True)

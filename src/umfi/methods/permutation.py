@@ -108,6 +108,11 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
             f"{problem.settings['method']} needs a forest: pass power='forest', 'extra-trees' or "
             "umfi.ForestPower(...)."
         )
+    if forest.measure not in (None, "accuracy", "r2"):
+        raise InputError(
+            f"{problem.settings['method']} scores tree by tree, in accuracy or mean squared error, "
+            f"so measure={forest.measure!r} cannot be had: leave it out."
+        )
 
     def work(name: TaskName) -> NDArray[np.float64]:
         """Return summed scores over a block of trees: unshuffled, then each feature shuffled."""

@@ -21,7 +21,7 @@ from umfi.power import find_power, score_columns
 from umfi.reading import read_table
 from umfi.removal import MIN_CELL_ROWS, has_rare_levels
 from umfi.result import SCORE_COLUMNS, ImportanceResult
-from umfi.target import Target
+from umfi.target import Target, Task
 from umfi.tasks import Streams, TaskName, check_workers, run_tasks
 
 __all__ = ["COMMON_PARAMETERS", "Problem", "ScorePair", "with_common_parameters"]
@@ -165,12 +165,16 @@ class Problem:
         progress: bool | None,
         missing: str = "error",
         groups: Groups | None = None,
+        power_task: Task | None = None,
         **own_arguments: Any,
     ) -> Problem:
-        """Return the problem, or raise before anything long starts."""
+        """Return the problem, or raise before anything long starts.
+
+        ``power_task`` is what the power is used for, if that is not the task of the response.
+        """
         columns, target, n_dropped = read_table(X, y, task=task, kinds=kinds, missing=missing)
         features = read_features(columns, groups)
-        chosen = find_power(power, target.task)
+        chosen = find_power(power, power_task or target.task)
         check_workers(n_jobs, executor)
         n_repeats = check_count("repeats", repeats)
         n_sampled_rows = _count_sampled_rows(subsample, columns.n_rows)
@@ -195,7 +199,7 @@ class Problem:
             "method": method,
             **{name: _plain(value) for name, value in arguments.items()},
             "task": target.task,
-            "measure": measure_of(chosen, target.task),
+            "measure": measure_of(chosen, power_task or target.task),
             "target": target.name,
             "classes": list(target.classes),
             "n_rows": columns.n_rows,
@@ -344,8 +348,8 @@ def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | Non
         raise InputError(f"subsample={subsample!r} is more than the {n_rows} rows of X.")
     if n_sampled < MIN_ROWS:
         raise InputError(
-            f"subsample={subsample!r} leaves {n_sampled} of {n_rows} rows: at least {MIN_ROWS} are "
-            "needed."
+            f"subsample={subsample!r} leaves {n_sampled} of {n_rows} rows, and {MIN_ROWS} at least "
+            "are needed: pass a larger share, or None for all rows."
         )
     return n_sampled
 

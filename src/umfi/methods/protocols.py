@@ -26,7 +26,14 @@ from umfi.result import ImportanceResult
 from umfi.target import Target
 from umfi.tasks import TaskName
 
-__all__ = ["ClosedForm", "ContextOf", "check_groups", "compare_in_context", "score_pair"]
+__all__ = [
+    "ClosedForm",
+    "ContextOf",
+    "check_groups",
+    "compare_in_context",
+    "make_candidates",
+    "score_pair",
+]
 
 # The authors floor accuracy at a half whatever the classes; kept for comparison with their package.
 PAPER_FLOORS = {"R²": 0.0, "accuracy": 0.5}
@@ -59,7 +66,7 @@ def compare_in_context(
     tests : DataFrame, optional
         Outcomes of the test of each feature, for the result.
     closed_form : callable, optional
-        Scores candidates without a context, where that is known to come to the same.
+        Scores candidates without a context.
 
     Notes
     -----
@@ -91,7 +98,7 @@ def _compare_in_closed_form(
         block = scored[first : first + FEATURES_PER_BLOCK]
         columns, target = problem.rows_of(repeat)
         contests = [
-            _candidates(problem, columns, problem.features[index], repeat, protocol)
+            make_candidates(problem, columns, problem.features[index], repeat, protocol)
             for index in block
         ]
         scores = closed_form(columns, target, repeat).score(contests)
@@ -134,7 +141,7 @@ def score_pair(
     context: the scores of one feature in several contexts differ in nothing else.
     """
     stream = (feature.name, repeat)
-    candidates = _candidates(problem, columns, feature, repeat, protocol)
+    candidates = make_candidates(problem, columns, feature, repeat, protocol)
     context = context_of(columns, feature, candidates, stream)
     if feature.is_constant:
         return ScorePair.no_difference(problem.score(context, target, *stream, "power"))
@@ -150,7 +157,7 @@ def score_pair(
     return ScorePair(floored_with, floored_without, max(floored_with - floored_without, 0.0))
 
 
-def _candidates(
+def make_candidates(
     problem: Problem, columns: Columns, feature: Feature, repeat: int, protocol: ProtocolName
 ) -> list[Columns]:
     """Return the feature's columns and, for the matched protocol, a permuted copy of them."""

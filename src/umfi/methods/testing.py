@@ -105,6 +105,8 @@ def run_test(
     contest: Contest,
     representatives: Sequence[int],
     closed_form: LinearContest | None = None,
+    *,
+    is_leakage_found: bool = True,
 ) -> pd.DataFrame:
     """Return a row for each feature: ``feature, p_value, tail, n_permutations, leakage, leaks``.
 
@@ -118,6 +120,8 @@ def run_test(
         For each feature the one whose p-value it gets.
     closed_form : LinearContest, optional
         Scores what is compared without a context; nothing that it looks at can leak.
+    is_leakage_found : bool
+        Whether it is measured what contexts tell about features.
     """
     note = _note_on(plan)
     if note is not None and note not in problem.settings["notes"]:
@@ -126,7 +130,9 @@ def run_test(
         index for index in sorted(set(representatives)) if not problem.features[index].is_constant
     ]
     found = _run_batches(problem, plan, contest, tested, closed_form)
-    leakages = {} if closed_form is not None else _find_leakages(problem, contest, tested)
+    leakages: dict[int, list[Leakage]] = {}
+    if closed_form is None and is_leakage_found:
+        leakages = _find_leakages(problem, contest, tested)
     limit = leakage_limit([one for of_feature in leakages.values() for one in of_feature])
     rows = []
     for feature, index in zip(problem.features, representatives, strict=True):
@@ -168,7 +174,7 @@ def _run_batches(
         permutations = [rng.permutation(n_rows) for _ in range(n_copies)]
         if closed_form is not None:
             own = problem.columns.select(feature.positions)
-            scores = closed_form.score([with_copies(own, permutations)], is_test=True)[0]
+            scores = closed_form.statistics([with_copies(own, permutations)])[0]
             return np.array(scores[0 if number == 0 else 1 :])
         context, candidates = contest(feature, number, permutations)
         seed = problem.streams.seed(feature.name, "test", number, "power")

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import Lock
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from umfi.columns import Columns
 from umfi.contracts import DependenceRemover, check_protocol
 from umfi.methods.contexts import UnrelatedContexts, default_remover
 from umfi.methods.features import Groups
 from umfi.methods.problem import Problem, with_common_parameters
-from umfi.methods.protocols import ClosedForm, check_groups, compare_in_context
+from umfi.methods.protocols import check_groups, compare_in_context
 from umfi.methods.testing import check_test, run_test
-from umfi.power import LinearContest, LinearPower
-from umfi.removal import LinearRemover, find_remover
+from umfi.removal import find_remover
 from umfi.result import ImportanceResult
-from umfi.target import Target
 
 __all__ = ["ultra_marginal"]
 
@@ -89,7 +82,7 @@ def ultra_marginal(
     check_groups(groups, checked_protocol)
     checked_test = check_test(test, max_permutations, alpha, checked_protocol)
     remover = default_remover(power) if remover is None else remover
-    chosen = find_remover(remover, checked_protocol)
+    find_remover(remover, checked_protocol)
     problem = Problem.check(
         "ultra_marginal",
         X,
@@ -113,35 +106,14 @@ def ultra_marginal(
     )
     contexts = UnrelatedContexts.prepare(problem, remover, checked_protocol)
     problem = contexts.problem
-    closed_form = None
-    if (
-        isinstance(problem.power, LinearPower)
-        and isinstance(chosen, LinearRemover)
-        and checked_protocol == "matched"
-    ):
-        closed_form = _closed_form(problem, problem.power, np.flatnonzero(contexts.is_used))
+    closed_form = contexts.find_closed_form()
     tests = None
     if checked_test is not None:
-        of_all_rows = closed_form and closed_form(problem.columns, problem.target, problem.repeats)
         tests = run_test(
-            problem, checked_test, contexts.contest, contexts.representatives, of_all_rows
+            problem,
+            checked_test,
+            contexts.contest,
+            contexts.representatives,
+            closed_form and closed_form(problem.columns, problem.target, problem.repeats),
         )
     return compare_in_context(problem, contexts.make, checked_protocol, tests, closed_form)
-
-
-def _closed_form(problem: Problem, power: LinearPower, used: NDArray[np.intp]) -> ClosedForm:
-    """Return what scores candidates in a repeat; made once for each, by the first that asks."""
-    lock = Lock()
-    made: dict[int, LinearContest] = {}
-
-    def contest_of(columns: Columns, target: Target, repeat: int) -> LinearContest:
-        run = repeat if problem.n_sampled_rows and repeat < problem.repeats else -1
-        with lock:
-            if run not in made:
-                # One repeat follows the other, so two at most are under way.
-                for old in sorted(made)[:-1]:
-                    del made[old]
-                made[run] = LinearContest(power, columns.select(used), target)
-            return made[run]
-
-    return contest_of

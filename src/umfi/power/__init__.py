@@ -11,7 +11,8 @@ import numpy as np
 from umfi.columns import Columns
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
-from umfi.power.estimator import EstimatorPower, boosting, neural_network
+from umfi.power.boosting import boosting
+from umfi.power.estimator import EstimatorPower
 from umfi.power.foci import FociPower
 from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower
@@ -25,6 +26,7 @@ from umfi.power.leakage import (
 )
 from umfi.power.linear import LinearContest, LinearPower
 from umfi.power.measures import find_measure
+from umfi.power.network import neural_network
 from umfi.power.qmd import QmdPower
 from umfi.reading import read_table
 from umfi.target import Target, Task
@@ -69,9 +71,14 @@ def find_power(power: Any, task: Task) -> PredictivePower:
     chosen = _make_power(power, task)
     if isinstance(chosen, EstimatorPower):
         chosen.refuse_task(task)
-    measure = getattr(chosen, "measure", None)
-    if measure is not None:
-        find_measure(measure, task)
+    if isinstance(chosen, ForestPower | EstimatorPower | LinearPower):
+        find_measure(chosen.measure, task)
+    measures = getattr(chosen, "measures", None)
+    if measures is not None and task not in measures:
+        raise InputError(
+            f"power={chosen!r} does not say what it measures in a {task}: choose another power, or "
+            "set task=."
+        )
     return chosen
 
 

@@ -72,8 +72,9 @@ class ForestPower:
         against the rest), ``"log_loss"`` (as the mean log-likelihood, so that larger is better),
         ``"brier"`` (1 - the mean squared distance of the trees' shares from the true class) or
         ``"information"``. Information is in nats: -½ log(1 - R²), or the entropy of the classes
-        minus their cross-entropy. Shares vary about half as much from run to run, beside their
-        size, as votes do.
+        minus their cross-entropy, with shares drawn towards how common the classes are as far as
+        predicts best. Shares vary about half as much from run to run, beside their size, as votes
+        do.
 
     Notes
     -----

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -23,13 +24,11 @@ from umfi.power.measures import (
     score_nothing,
 )
 from umfi.power.points import distinct_numbers, to_unit_variance
-from umfi.target import Target
+from umfi.target import Target, centred_responses
 
 __all__ = ["LinearContest", "LinearPower"]
 
-# Least squares needs so many rows for each column; with fewer, shrinking predicts better.
-ROWS_PER_COLUMN = 3
-# Penalties that are tried, beside the mean size of the table's directions.
+# Penalties that are tried beside none, in units of the mean size of the columns' directions.
 PENALTIES = np.logspace(-3.0, 4.0, 15)
 # Directions smaller than this beside columns of unit size are rounding.
 NEGLIGIBLE_SIZE = 1e-7
@@ -39,9 +38,8 @@ NEGLIGIBLE_SIZE = 1e-7
 class LinearPower:
     """Leave-one-out score of a linear model: R² or accuracy, in closed form.
 
-    Least squares where there are three rows a column, otherwise ridge regression with the penalty
-    that predicts best, leaving out one row after the other. Classes are told by the largest of
-    the fits to their indicators.
+    Ridge regression with the penalty that predicts best, none among them, leaving out one row
+    after the other. Classes are told by the largest of the fits to their indicators.
 
     Parameters
     ----------
@@ -58,8 +56,8 @@ class LinearPower:
 
     It sees nothing but straight lines: for Gaussian data that is all there is (Theorem 3.1), and
     with ``remover="linear"`` the importance of a feature is its squared correlation with the
-    response as it would show in rows not yet seen. Then M changes by a few directions from one
-    feature to the next, so that tables of tens of thousands of columns take seconds.
+    response as it would show in rows not yet seen. In :func:`umfi.ultra_marginal` M then changes
+    by a few directions from one feature to the next, so that thousands of columns take seconds.
 
     Examples
     --------
@@ -74,7 +72,7 @@ class LinearPower:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be fitted."""
-        is_number = isinstance(self.penalty, int | float) and not isinstance(self.penalty, bool)
+        is_number = isinstance(self.penalty, Real) and not isinstance(self.penalty, bool)
         if self.penalty is not None and not (is_number and 0.0 <= self.penalty < np.inf):
             raise InputError(
                 f"penalty={self.penalty!r} is not valid: pass a number from 0 up, or None."
@@ -91,9 +89,9 @@ class LinearPower:
         measure = find_measure(self.measure, target.task)
         if columns.n_columns == 0:
             return score_nothing(measure, target)
-        response = _centred_response(target)
-        maker = _residual_maker(_standardise(columns), response, self.penalty)
-        told = response - _leave_out(maker.residuals, maker.diagonal, response)
+        response = centred_responses(target)
+        fit = _fit(_standardise(columns), response, self.penalty)
+        told = response - _leave_out(fit.residuals, fit.diagonal, response)
         return score_answers(measure, _make_answers(told, measure, target), target)
 
     def statistic(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
@@ -124,6 +122,9 @@ class LinearContest:
     whole model tells less what the candidates tell without it; and one candidate beside it adds
     what it tells alone.
 
+    For a linear model, columns that are uncorrelated have nothing in common, so booleans and
+    categories are removed as the numbers they are.
+
     Examples
     --------
     >>> import numpy as np
@@ -141,78 +142,103 @@ class LinearContest:
 
     def __init__(self, power: LinearPower, columns: Columns, target: Target) -> None:
         self._power, self._target = power, target
-        self._response = _centred_response(target)
-        self._maker = _residual_maker(_standardise(columns), self._response, power.penalty)
+        self._response = centred_responses(target)
+        self._fit = _fit(_standardise(columns), self._response, power.penalty)
 
-    def score(
-        self, contests: Sequence[Sequence[Columns]], *, is_test: bool = False
-    ) -> list[list[float]]:
+    def score(self, contests: Sequence[Sequence[Columns]]) -> list[list[float]]:
         """Return the score of each candidate of each contest.
 
         Parameters
         ----------
         contests : sequence of sequences of Columns
             The candidates that are removed together, a feature and copies of it.
-        is_test : bool
-            Whether what a test compares is scored instead of the power's measure.
         """
-        task = self._target.task
-        measure = STATISTICS[task] if is_test else find_measure(self._power.measure, task)
-        blocks = [[_standardise(candidate) for candidate in candidates] for candidates in contests]
+        measure = find_measure(self._power.measure, self._target.task)
         scores: list[list[float]] = [[] for _ in contests]
-        # Contests of one shape go together: a matrix is then read from memory once for them all.
-        shapes = [tuple(block.shape[1] for block in own) for own in blocks]
-        for shape in dict.fromkeys(shapes):
-            places = [place for place, own_shape in enumerate(shapes) if own_shape == shape]
-            values = np.stack([np.concatenate(blocks[place], axis=1) for place in places])
-            for told in self._predict(values, shape):
+        for places, values, widths in _stack(contests):
+            for told in self._predict(values, widths):
                 for place, one in zip(places, told, strict=True):
                     answers = _make_answers(one, measure, self._target)
                     scores[place].append(score_answers(measure, answers, self._target))
         return scores
 
+    def statistics(self, contests: Sequence[Sequence[Columns]]) -> list[list[float]]:
+        """Return what a test compares: how much each candidate explains of what the rest does not.
+
+        As the cube root of the squares, because sums of squares of few columns lean far to the
+        right, and their cube roots are all but normal (Wilson and Hilferty 1931).
+        """
+        total = float(np.sum(self._response**2))
+        found: list[list[float]] = [[] for _ in contests]
+        for places, values, widths in _stack(contests):
+            unexplained = self._response - self._tell_rest(values)
+            for block in _blocks(values, widths):
+                projected = block.transpose(0, 2, 1) @ unexplained
+                explained = projected * (_invert(block.transpose(0, 2, 1) @ block) @ projected)
+                for place, one in zip(places, explained.sum(axis=(1, 2)), strict=True):
+                    found[place].append(float(np.cbrt(max(one, 0.0) / total)))
+        return found
+
     def _predict(
         self, values: NDArray[np.float64], widths: Sequence[int]
     ) -> Iterator[NDArray[np.float64]]:
-        """Yield what each candidate tells beside the rest.
+        """Yield what each candidate tells beside the rest, (n_contests, n_rows, n_responses)."""
+        rest = self._tell_rest(values)
+        for block in _blocks(values, widths):
+            yield rest + _tell_alone(block, self._response)
 
-        Parameters
-        ----------
-        values : ndarray, shape (n_contests, n_rows, n_columns)
-            All candidates of each contest beside each other.
-        widths : sequence of int
-            How many columns each candidate has.
-
-        Yields
-        ------
-        ndarray, shape (n_contests, n_rows, n_responses)
-        """
-        response = self._response
-        whole = response - _leave_out(*self._maker.beside(values), response)
-        rest = whole - _predict_alone(values, response)
-        ends = np.cumsum(widths)
-        for width, end in zip(widths, ends, strict=True):
-            yield rest + _predict_alone(values[:, :, end - width : end], response)
+    def _tell_rest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what removal of all candidates leaves tells of each row without it."""
+        whole = self._response - _leave_out(*self._fit.beside(values), self._response)
+        return whole - _tell_alone(values, self._response)
 
 
-class _ResidualMaker(NamedTuple):
-    """The matrix M that turns centred responses into residuals.
+def _stack(
+    contests: Sequence[Sequence[Columns]],
+) -> Iterator[tuple[list[int], NDArray[np.float64], tuple[int, ...]]]:
+    """Yield contests of one shape together, so that matrices are read from memory once for all.
+
+    Yields
+    ------
+    places : list of int
+        Which contests they are.
+    values : ndarray, shape (n_contests, n_rows, n_columns)
+        The candidates of each beside each other.
+    widths : tuple of int
+        How many columns each candidate has.
+    """
+    blocks = [[_standardise(candidate) for candidate in candidates] for candidates in contests]
+    shapes = [tuple(block.shape[1] for block in own) for own in blocks]
+    for shape in dict.fromkeys(shapes):
+        places = [place for place, own_shape in enumerate(shapes) if own_shape == shape]
+        yield places, np.stack([np.concatenate(blocks[place], axis=1) for place in places]), shape
+
+
+def _blocks(values: NDArray[np.float64], widths: Sequence[int]) -> Iterator[NDArray[np.float64]]:
+    """Yield the columns of one candidate after the other."""
+    for width, end in zip(widths, np.cumsum(widths), strict=True):
+        yield values[:, :, end - width : end]
+
+
+class _Fit(NamedTuple):
+    """A fit to centred responses: M = 1 - B W Bᵀ turns these into residuals.
 
     Attributes
     ----------
     residuals : ndarray, shape (n_rows, n_responses)
         M y.
     diagonal : ndarray, shape (n_rows,)
-    penalty : float
-    matrix : ndarray
-        For least squares an orthonormal basis Q of the columns, shape (n_rows, rank), and M is
-        1 - Q Qᵀ; for ridge regression M itself, shape (n_rows, n_rows).
+        Of M.
+    basis : ndarray, shape (n_rows, rank)
+        B, orthonormal directions of the columns.
+    weights : ndarray, shape (rank,)
+        W: 1 for least squares, less for directions that are shrunken.
     """
 
     residuals: NDArray[np.float64]
     diagonal: NDArray[np.float64]
-    penalty: float
-    matrix: NDArray[np.float64]
+    basis: NDArray[np.float64]
+    weights: NDArray[np.float64]
 
     def beside(
         self, values: NDArray[np.float64]
@@ -230,43 +256,54 @@ class _ResidualMaker(NamedTuple):
         """
         n_contests, n_rows, n_more = values.shape
         side_by_side = np.moveaxis(values, 0, 1).reshape(n_rows, -1)
-        if self.penalty > 0.0:
-            images = self.matrix @ side_by_side
-        else:
-            images = side_by_side - self.matrix @ (self.matrix.T @ side_by_side)
-        images = np.moveaxis(images.reshape(n_rows, n_contests, n_more), 0, 1)
+        shrunken = self.weights[:, np.newaxis] * (self.basis.T @ side_by_side)
+        images = (side_by_side - self.basis @ shrunken).reshape(n_rows, n_contests, n_more)
+        images = np.moveaxis(images, 0, 1)
         weights = images @ _invert(values.transpose(0, 2, 1) @ images)
         residuals = self.residuals - weights @ (values.transpose(0, 2, 1) @ self.residuals)
         return residuals, self.diagonal - np.einsum("cij,cij->ci", weights, images)
 
 
-def _residual_maker(
-    values: NDArray[np.float64], response: NDArray[np.float64], penalty: float | None
-) -> _ResidualMaker:
-    """Return M for standardised columns, with the best penalty if none is given."""
+def _fit(values: NDArray[np.float64], response: NDArray[np.float64], penalty: float | None) -> _Fit:
+    """Return the fit to standardised columns, with the best penalty if none is given."""
+    n_rows = len(values)
+    basis, sizes = _find_directions(values)
+    told = basis.T @ response
+
+    def fit(tried: float) -> _Fit:
+        weights = sizes / (sizes + tried)
+        residuals = response - basis @ (weights[:, np.newaxis] * told)
+        return _Fit(residuals, 1.0 - basis**2 @ weights, basis, weights)
+
+    def squared_errors(made: _Fit) -> float:
+        return float(np.sum(_leave_out(made.residuals, made.diagonal, response) ** 2))
+
+    is_saturated = len(sizes) >= n_rows - 1
+    if penalty is not None:
+        if penalty == 0.0 and is_saturated:
+            raise InputError(
+                f"penalty=0 fits {n_rows} rows with as many directions and leaves nothing to "
+                "predict: pass a larger penalty, or None."
+            )
+        return fit(penalty)
+    tried = (sizes.mean() if len(sizes) else 1.0) * PENALTIES
+    return min(map(fit, tried if is_saturated else [0.0, *tried]), key=squared_errors)
+
+
+def _find_directions(
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return orthonormal directions of the columns, and the squares of their sizes."""
     n_rows, n_columns = values.shape
-    if penalty is None and n_rows >= ROWS_PER_COLUMN * n_columns:
-        penalty = 0.0
-    if penalty == 0.0:
-        basis = _orthonormal(values / np.sqrt(n_rows))
-        residuals = response - basis @ (basis.T @ response)
-        return _ResidualMaker(residuals, 1.0 - _squared_rows(basis), 0.0, basis)
-    makers = _ridge_makers(values, response, penalty)
-    return min(
-        makers,
-        key=lambda made: float(np.sum(_leave_out(made.residuals, made.diagonal, response) ** 2)),
-    )
-
-
-def _ridge_makers(
-    values: NDArray[np.float64], response: NDArray[np.float64], penalty: float | None = None
-) -> Iterator[_ResidualMaker]:
-    """Yield M of ridge regression, for one penalty or for all that are tried."""
-    sizes, directions = np.linalg.eigh(values @ values.T)
-    sizes = np.maximum(sizes, 0.0)
-    for tried in [penalty] if penalty is not None else sizes.mean() * PENALTIES:
-        matrix = (directions * (tried / (sizes + tried))) @ directions.T
-        yield _ResidualMaker(matrix @ response, np.diagonal(matrix).copy(), float(tried), matrix)
+    if n_columns == 0:
+        return np.zeros((n_rows, 0)), np.zeros(0)
+    if n_columns <= n_rows:
+        basis, roots, _ = np.linalg.svd(values, full_matrices=False)
+        sizes = roots**2
+    else:
+        sizes, basis = np.linalg.eigh(values @ values.T)
+    is_real = sizes > NEGLIGIBLE_SIZE * n_rows
+    return basis[:, is_real], sizes[is_real]
 
 
 def _standardise(columns: Columns) -> NDArray[np.float64]:
@@ -274,29 +311,7 @@ def _standardise(columns: Columns) -> NDArray[np.float64]:
     return to_unit_variance(distinct_numbers(columns))
 
 
-def _centred_response(target: Target) -> NDArray[np.float64]:
-    """Return the response, or the indicators of its classes, as deviations from the mean."""
-    if target.task == "regression":
-        return target.standardise(target.values)[:, np.newaxis]
-    indicators = np.eye(len(target.classes))[target.labels]
-    return indicators - indicators.mean(axis=0)
-
-
-def _orthonormal(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an orthonormal basis of columns of about unit size, shape (n_rows, rank)."""
-    if values.shape[1] == 0:
-        return values
-    left, sizes, _ = np.linalg.svd(values, full_matrices=False)
-    return left[:, sizes > NEGLIGIBLE_SIZE]
-
-
-def _squared_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.einsum("ij,ij->i", values, values))
-
-
-def _predict_alone(
-    values: NDArray[np.float64], response: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _tell_alone(values: NDArray[np.float64], response: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what least squares on these columns tells of each row without it.
 
     Parameters
@@ -342,7 +357,7 @@ def _leave_out(
     n_rows = len(response)
     diagonal = diagonal - 1.0 / n_rows
     # A row that alone decides its own fit is told by the mean of the others.
-    is_own = diagonal <= NEGLIGIBLE_SIZE
+    is_own = diagonal <= NEGLIGIBLE_SIZE * np.maximum(diagonal.mean(axis=-1, keepdims=True), 0.0)
     left_out = residuals / np.where(is_own, 1.0, diagonal)[..., np.newaxis]
     if not is_own.any():
         return left_out
