@@ -64,7 +64,9 @@ class PredictivePower(Protocol):
         Must depend on nothing but its arguments, accept a set of no columns, and release the GIL
         where it takes long. If it has an attribute ``measures``, that says what the score is, such
         as ``"R²"``; see :func:`measure_of`. If it has a method ``statistic`` with the same
-        arguments, tests compare that instead, a score that says more of the same fit.
+        arguments, tests compare that instead, a score that says more of the same fit. If it has a
+        method ``refuse_columns(columns, n_rows)``, methods that score all columns at once call it
+        before any long work, for it to raise if it has no room for them.
         """
 
 

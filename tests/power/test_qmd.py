@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import umfi
 from tests.naive.dependence import zeta_1, zeta_1_of_classes
 from umfi.errors import InputError
 from umfi.frames import read_columns
@@ -190,3 +191,11 @@ def test_more_columns_than_rows_can_fill_are_refused():
 def test_resolutions_that_cannot_be_are_refused(resolution):
     with pytest.raises(InputError, match="whole number from 2 up"):
         QmdPower(resolution)
+
+
+@pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.ablation, umfi.decompose])
+def test_too_many_columns_are_refused_before_anything_runs(method, monkeypatch):
+    monkeypatch.setattr("umfi.methods.problem.run_tasks", None)
+    X = np.random.default_rng(0).normal(size=(130, 6))
+    with pytest.raises(umfi.InputError, match="can use at most 5 columns with 65 rows"):
+        method(X, X.sum(axis=1), power="qmd", subsample=0.5, repeats=20)

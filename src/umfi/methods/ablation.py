@@ -101,6 +101,7 @@ def ablation(
         progress=progress,
     )
 
+    problem.refuse_columns()
     tests = None
     if checked_test is not None:
         refuse_test(problem.columns)

@@ -63,6 +63,7 @@ class UnrelatedContexts:
         """Return the contexts of a problem, with a remover chosen for each feature if asked for."""
         refuse_levels(problem.columns, protocol)
         refuse_large_groups(problem)
+        problem.refuse_columns()
         chosen = find_remover(remover, protocol)
         is_used = np.ones(problem.columns.n_columns, dtype=bool)
         if protocol == "matched":

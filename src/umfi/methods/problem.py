@@ -222,6 +222,12 @@ class Problem:
             settings=settings,
         )
 
+    def refuse_columns(self) -> None:
+        """Raise if the power has no room for all columns at once."""
+        refuse = getattr(self.power, "refuse_columns", None)
+        if refuse is not None:
+            refuse(self.columns, self.n_sampled_rows or self.columns.n_rows)
+
     def score(self, columns: Columns, target: Target, *stream: str | int) -> float:
         """Return nu of the columns, drawing from the random stream of this name."""
         return score_columns(self.power, columns, target, self.streams.seed(*stream))

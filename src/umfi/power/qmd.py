@@ -83,6 +83,10 @@ class QmdPower:
             return _class_distance(_spread_rows(variables, n_columns, n_bins), rates)
         return 3.0 * _distance(_spread_rows(variables, n_columns + 1, n_bins), n_bins)
 
+    def refuse_columns(self, columns: Columns, n_rows: int) -> None:
+        """Raise if so many rows leave no room for these columns."""
+        self._count_bins(n_rows, max(1, distinct_numbers(columns).shape[1]))
+
     def _count_bins(self, n_rows: int, n_columns: int) -> int:
         if self.resolution is None:
             n_bins = 1
