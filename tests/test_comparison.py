@@ -69,8 +69,22 @@ def test_ranks_and_agreement_follow_from_the_importances(table):
     expected = ranks["ultra_marginal"].corr(ranks["bivariate"])
     assert agreement.loc["ultra_marginal", "bivariate"] == pytest.approx(expected)
     assert np.allclose(np.diag(agreement), 1.0)
-    assert "x4" in repr(found)
+    text = repr(found)
+    assert text.startswith("importances for 'y' (200 rows, 4 features)")
+    assert "bivariate [R²]" in text
     assert "x4" in found._repr_html_()
+
+
+def test_notes_of_the_results_are_shown_once(table):
+    X, y = table
+    found = umfi.compare(X.assign(same=1.0), y, methods=["ablation", "bivariate"], random_state=0)
+    assert found.notes == ["Column 'same' is constant and can have no importance."]
+    assert repr(found).count("Note: Column 'same' is constant") == 1
+
+
+def test_methods_that_look_into_trees_are_left_out_where_powers_have_none(table):
+    found = umfi.compare(*table, powers=["linear"], random_state=0)
+    assert list(found.results) == ["ultra_marginal", "ablation", "bivariate"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +94,8 @@ def test_ranks_and_agreement_follow_from_the_importances(table):
         ({"methods": "ablation"}, "methods='ablation' is not valid: pass a list"),
         ({"powers": "forest"}, "powers='forest' is not valid: pass a list"),
         ({"powers": ["forset"]}, "Unknown power 'forset'"),
-        ({"powers": ["forest", "linear"]}, "permutation looks into the trees of a forest"),
+        ({"methods": ["permutation"], "powers": ["linear"]}, "looks into the trees of a forest"),
+        ({"power": "linear"}, "pass powers="),
         ({"repeat": 3}, "Unknown argument 'repeat': did you mean 'repeats'"),
         ({"powers": ["forest", "forest"]}, "have the same name: give them names"),
         ({"methods": ["ablation", "ablation"]}, "names 'ablation' twice"),

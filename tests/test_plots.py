@@ -86,7 +86,7 @@ def test_stacked_bars_add_up_to_the_importance():
     # What lies below zero hangs to the left, what lies above stands to the right.
     for bar in ax.patches:
         assert bar.get_x() * bar.get_width() >= 0.0
-    assert len(ax.get_legend().get_texts()) == 4
+    assert len(ax.get_legend().get_texts()) == 5
     _, given = plt.subplots()
     assert result.plot(ax=given) is given
 
@@ -109,6 +109,8 @@ def test_a_network_of_fifty_features_has_a_line_for_each_pair_found():
     assert len(ax.patches) == n_lines
     ax.figure.canvas.draw()
     assert len(ax.texts) == 50
+    nobody = umfi.Partners(found.table.assign(shares=False, interacts=False), {})
+    assert nobody.plot().texts[-1].get_text() == "no pair was found"
     _, given = plt.subplots()
     assert found.plot(ax=given) is given
 

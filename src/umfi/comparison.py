@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -89,19 +90,41 @@ class Comparison:
 
         return plot_comparison(self, axes=axes)
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know, of any of the results."""
+        return list(dict.fromkeys(n for result in self.results.values() for n in result.notes))
+
     def __repr__(self) -> str:
-        """Return the table."""
-        return self.table.to_string(index=False, float_format=lambda value: f"{value:.4f}")
+        """Return the table with what it is, in which units, and the notes."""
+        table = self._printed_table().to_string(index=False, float_format="{:.4f}".format)
+        return "\n".join([self._headline(), table, *(f"Note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        return self.table.to_html(index=False, float_format=lambda value: f"{value:.4f}", border=0)
+        table = self._printed_table().to_html(index=False, float_format="{:.4f}".format, border=0)
+        small = "".join(f"<p><small>Note: {escape(note)}</small></p>" for note in self.notes)
+        return f"<div><p><b>{escape(self._headline())}</b></p>{table}{small}</div>"
+
+    def _headline(self) -> str:
+        settings = next(iter(self.results.values())).settings
+        return (
+            f"importances for {settings.get('target', 'y')!r} ({settings.get('n_rows', 0)} rows, "
+            f"{settings.get('n_features', 0)} features)"
+        )
+
+    def _printed_table(self) -> pd.DataFrame:
+        units = {
+            name: f"{name} [{result.settings.get('measure', 'score')}]"
+            for name, result in self.results.items()
+        }
+        return self.table.rename(columns=units)
 
 
 def compare(
     X: Any,
     y: Any,
     *,
-    methods: Sequence[str] | Mapping[str, Mapping[str, Any]] = DEFAULT_METHODS,
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
     powers: Sequence[Any] | Mapping[str, Any] = ("forest",),
     task: str = "auto",
     random_state: Any = None,
@@ -113,9 +136,11 @@ def compare(
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
-    methods : sequence of str, or dict
+    methods : sequence of str, or dict, optional
         Names such as ``"ultra_marginal"`` and ``"ablation"``; or any name to arguments, such as
-        ``{"with linear removal": {"method": "ultra_marginal", "remover": "linear"}}``.
+        ``{"with linear removal": {"method": "ultra_marginal", "remover": "linear"}}``. By default
+        ultra-marginal importance, ablation, bivariate association and, if all powers are forests,
+        permutation.
     powers : sequence, or dict
         What measures predictive power, as ``power=`` of the methods; each method is run with each.
         A dictionary gives them names.
@@ -139,6 +164,8 @@ def compare(
     >>> list(found.table)
     ['feature', 'ultra_marginal, forest', 'ultra_marginal, linear']
     """
+    if "power" in arguments:
+        raise InputError("compare takes several powers: pass powers=[...] instead of power=.")
     by_power = _read_powers(powers)
     known = {name for method in COMPARED for name in _arguments_of(method)}
     for name in arguments:
@@ -146,6 +173,10 @@ def compare(
             raise unknown_name("argument", name, sorted(known))
     found_task = read_target(y, task=task).task
     seed = Streams.from_random_state(random_state).entropy
+    if methods is None:
+        found_powers = [find_power(power, found_task) for power in by_power.values()]
+        are_forests = all(isinstance(power, ForestPower) for power in found_powers)
+        methods = [m for m in DEFAULT_METHODS if are_forests or m not in FOREST_METHODS]
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     for label, (method, own) in _read_methods(methods).items():
         taken = _arguments_of(method)

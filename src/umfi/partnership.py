@@ -57,6 +57,11 @@ class Partners:
             _describe(str(name), part) for name, part in self.table.groupby("feature", sort=False)
         ]
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know of how the data were taken."""
+        return list(self.settings.get("notes", ()))
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the pairs that share or interact as a network, and return the axes."""
         from umfi.plots import plot_partners
@@ -66,14 +71,18 @@ class Partners:
     def __repr__(self) -> str:
         """Return the sentences and the head of the table."""
         table, more = self._printed_table()
-        return "\n".join(filter(None, [*self.summary, table.to_string(index=False), more]))
+        notes = [f"Note: {note}" for note in self.notes]
+        lines = [*self.summary, table.to_string(index=False), more, *notes]
+        return "\n".join(filter(None, lines))
 
     def _repr_html_(self) -> str:
         from html import escape
 
         table, more = self._printed_table()
         sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.summary)
-        return sentences + table.to_html(index=False, border=0) + escape(more)
+        below = [more, *(f"Note: {note}" for note in self.notes)]
+        small = "".join(f"<p><small>{escape(line)}</small></p>" for line in below if line)
+        return sentences + table.to_html(index=False, border=0) + small
 
     def _printed_table(self) -> tuple[pd.DataFrame, str]:
         strength = self.table[["sharing", "interaction"]].max(axis=1)
@@ -95,5 +104,6 @@ def _describe(feature: str, part: pd.DataFrame) -> str:
     interacting = by_interaction["partner"][by_interaction["interacts"]].tolist()
     return (
         f"{feature!r} shares what it says with {listed(sharing) if sharing else 'none'}, and "
-        f"interacts with {listed(interacting) if interacting else 'none'}, of {len(part)} others."
+        f"interacts with {listed(interacting) if interacting else 'none'}, of "
+        f"{len(part)} {'other' if len(part) == 1 else 'others'}."
     )

@@ -50,6 +50,8 @@ PAIR_COLOURS = {
 
 BAR_HEIGHT_INCHES = 0.22
 MAX_HEIGHT_INCHES = 40.0
+# Of longer names the middle is left out.
+MAX_NAME_LETTERS = 32
 
 
 def plot_importances(result: ImportanceResult, ax: Axes | None = None) -> Axes:
@@ -185,15 +187,29 @@ def plot_parts(result: ImportanceResult, ax: Axes | None = None) -> Axes:
             )
             below, above = below + np.minimum(widths, 0.0), above + np.maximum(widths, 0.0)
     importances = table["importance"].to_numpy()
-    ax.vlines(importances, places - 0.4, places + 0.4, color="black", linewidth=1.6)
+    ax.vlines(
+        importances,
+        places - 0.4,
+        places + 0.4,
+        color="black",
+        linewidth=1.6,
+        clip_on=False,
+        label="importance",
+    )
     _name_features(ax, table["feature"])
     ax.set_xlabel(f"importance ({result.settings.get('measure', 'score')})")
     ax.set_title(
         f"what features say about {_plain_text(result.settings.get('target', 'y'))}",
         loc="left",
-        pad=26.0,
+        pad=40.0,
     )
-    ax.legend(frameon=False, fontsize=9, ncols=4, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    ax.legend(
+        frameon=False,
+        fontsize=9,
+        ncols=3,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+    )
     return ax
 
 
@@ -221,7 +237,8 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     if ax is None:
         side = float(np.clip(4.5 + 0.07 * len(names), 5.0, 9.0))
         _, ax = plt.subplots(figsize=(side, side), layout="constrained")
-    angles = np.pi / 2.0 - 2.0 * np.pi * np.arange(len(names)) / len(names)
+    # Half a step from the top, which the title needs.
+    angles = np.pi / 2.0 - 2.0 * np.pi * (np.arange(len(names)) + 0.5) / len(names)
     places = {name: (np.cos(a), np.sin(a)) for name, a in zip(names, angles, strict=True)}
     strongest = max(float(table[list(PAIR_COLOURS)].to_numpy().max()), 1e-12)
     widest = 5.0 if len(names) <= 20 else 3.0
@@ -274,7 +291,9 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     ax.set_aspect("equal")
     ax.set_axis_off()
     target = _plain_text(partners.settings.get("target", "y"))
-    ax.set_title(f"who shares and interacts about {target}", loc="left")
+    ax.set_title(f"features that share or interact: {target}", loc="left", pad=14.0)
+    if not linked:
+        ax.text(0.0, 0.0, "no pair was found", horizontalalignment="center", color="0.4")
     return ax
 
 
@@ -354,5 +373,9 @@ def _error_bars(table: pd.DataFrame, n_repeats: int) -> tuple[NDArray[np.float64
 
 
 def _plain_text(name: object) -> str:
-    """Return a name as text: a dollar sign in it must not start a formula."""
-    return str(name).replace("$", r"\$")
+    """Return a name as text: not too long, and a dollar sign in it must not start a formula."""
+    text = str(name)
+    if len(text) > MAX_NAME_LETTERS:
+        half = MAX_NAME_LETTERS // 2
+        text = f"{text[:half]}…{text[-half + 1 :]}"
+    return text.replace("$", r"\$")

@@ -133,8 +133,8 @@ def refuse_test(columns: Columns) -> None:
     for name, kind in zip(columns.names, columns.kinds, strict=True):
         if kind is Kind.CATEGORICAL:
             raise InputError(
-                f"Column {name!r} is categorical, which the test of ablation does not have: leave "
-                "it out, or test with umfi.ultra_marginal."
+                f"Column {name!r} is categorical, and what is added to categories cannot be "
+                "tested: leave the column out, or test with umfi.ultra_marginal."
             )
     n_numbers = columns.to_numbers().shape[1]
     if columns.n_rows < ROWS_PER_COLUMN * n_numbers:

@@ -241,5 +241,5 @@ def _refuse_power(problem: Problem) -> None:
     elif measure_of(power, "regression") != "R²":
         raise InputError(
             f"partners compares R², which power={problem.settings['power']!r} does not measure: "
-            "pass 'forest', 'boosting', 'linear' or a regressor."
+            "pass 'forest', 'extra-trees', 'boosting', 'linear', 'neural-network' or a regressor."
         )
