@@ -199,7 +199,7 @@ def test_the_paper_protocol_has_numbers_only(kind):
 
 def test_the_test_of_ablation_has_no_categories():
     X, y = make_table()
-    with pytest.raises(umfi.InputError, match="'soil' is categorical, which the test of ablation"):
+    with pytest.raises(umfi.InputError, match="'soil' is categorical, and what is added"):
         umfi.ablation(X, y, test="permutation")
 
 
