@@ -1,6 +1,7 @@
-"""Two runs that take minutes: a wide table and a long one, all features, two threads.
+"""Runs that take minutes: a wide table, a long one, and very wide ones with the linear power.
 
-``python benchmarks/long_runs.py wide`` or ``long``; prints seconds and peak memory.
+``python benchmarks/long_runs.py wide``, ``long``, ``linear`` or ``linear-50000``: all features, two
+threads; prints seconds and peak memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,12 @@ from runs import N_THREADS, correlated_table
 
 import umfi
 
-SHAPES = {"wide": (572, 4000), "long": (1_000_000, 20)}
+SHAPES = {
+    "wide": (572, 4000),
+    "long": (1_000_000, 20),
+    "linear": (572, 20_000),
+    "linear-50000": (572, 50_000),
+}
 
 
 def main() -> None:
@@ -24,11 +30,18 @@ def main() -> None:
     parser.add_argument("--remover", default="linear")
     chosen = parser.parse_args()
     shape = SHAPES[chosen.which]
+    is_linear = chosen.which.startswith("linear")
     X, y = correlated_table(*shape) if chosen.which == "wide" else Case(*shape).make()
     umfi.ultra_marginal(X[:100, :5], y[:100], random_state=0)  # Compile.
     start = time.perf_counter()
     result = umfi.ultra_marginal(
-        X, y, remover=chosen.remover, random_state=1, n_jobs=N_THREADS, progress=False
+        X,
+        y,
+        remover=chosen.remover,
+        power="linear" if is_linear else "forest",
+        random_state=1,
+        n_jobs=N_THREADS,
+        progress=False,
     )
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

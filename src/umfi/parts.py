@@ -17,9 +17,9 @@ from umfi.inference import subsampling_interval
 
 __all__ = ["PARTS", "SCORED_PARTS", "describe_parts", "estimate_parts", "note_negative_parts"]
 
-# Parts that have scores of their own; each of the others is the importance less one of these.
-SCORED_PARTS = ("alone", "irreplaceable")
+# Each part, and what the importance is lessened by to get it; None where it has its own scores.
 PARTS = {"alone": None, "together": "alone", "irreplaceable": None, "replaceable": "irreplaceable"}
+SCORED_PARTS = tuple(part for part, less in PARTS.items() if less is None)
 
 
 def estimate_parts(

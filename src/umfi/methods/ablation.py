@@ -13,7 +13,8 @@ from umfi.columns import Columns, Kind
 from umfi.contracts import check_protocol
 from umfi.errors import InputError
 from umfi.methods.features import Feature, Groups
-from umfi.methods.problem import Problem, with_common_parameters
+from umfi.methods.parameters import with_common_parameters
+from umfi.methods.problem import Problem
 from umfi.methods.protocols import check_groups, compare_in_context
 from umfi.methods.testing import Contest, check_test, run_test
 from umfi.removal.regression import centre

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from umfi.columns import Columns
 from umfi.contracts import check_protocol
 from umfi.methods.features import Feature, Groups, find_representatives, with_copies
-from umfi.methods.problem import Problem, with_common_parameters
+from umfi.methods.parameters import with_common_parameters
+from umfi.methods.problem import Problem
 from umfi.methods.protocols import check_groups, compare_in_context
-from umfi.methods.testing import check_test, run_test
+from umfi.methods.testing import Contest, check_test, run_test
 from umfi.result import ImportanceResult
 
-__all__ = ["bivariate"]
+__all__ = ["bivariate", "make_contest", "no_others"]
 
 
 @with_common_parameters
@@ -87,18 +88,28 @@ def bivariate(
         executor=executor,
         progress=progress,
     )
+    tests = None
+    if checked_test is not None:
+        representatives = find_representatives(problem.columns, problem.features)
+        # There is no context that could leak.
+        tests = run_test(
+            problem, checked_test, make_contest(problem), representatives, is_leakage_found=False
+        )
+    return compare_in_context(problem, no_others, checked_protocol, tests)
+
+
+def no_others(columns: Columns, *_: Any) -> Columns:
+    """Return the context of bivariate association: no columns."""
+    return columns.select([])
+
+
+def make_contest(problem: Problem) -> Contest:
+    """Return what the test of bivariate association compares: a feature and permuted copies."""
 
     def contest(
         feature: Feature, _: int, permutations: Sequence[NDArray[np.intp]]
     ) -> tuple[Columns, list[Columns]]:
         own = problem.columns.select(feature.positions)
-        return problem.columns.select([]), with_copies(own, permutations)
+        return no_others(problem.columns), with_copies(own, permutations)
 
-    tests = None
-    if checked_test is not None:
-        representatives = find_representatives(problem.columns, problem.features)
-        # There is no context that could leak.
-        tests = run_test(problem, checked_test, contest, representatives, is_leakage_found=False)
-    return compare_in_context(
-        problem, lambda columns, *_: columns.select([]), checked_protocol, tests
-    )
+    return contest

@@ -12,8 +12,9 @@ from scipy import special
 from umfi.errors import InputError
 from umfi.forest import RankTable, RecordedTree, bin_by_cuts, chi_squared
 from umfi.methods.features import Groups
+from umfi.methods.parameters import with_common_parameters
 from umfi.methods.permutation import Shuffle, permutation_result, used_features
-from umfi.methods.problem import Problem, with_common_parameters
+from umfi.methods.problem import Problem
 from umfi.result import ImportanceResult
 
 __all__ = ["conditional_permutation"]

@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 from umfi.columns import Columns
 from umfi.contracts import DependenceRemover
 from umfi.errors import InputError
-from umfi.methods.ablation import all_others, make_contest, refuse_test
+from umfi.methods.ablation import all_others, refuse_test
+from umfi.methods.ablation import make_contest as make_ablation_contest
+from umfi.methods.bivariate import make_contest as make_bivariate_contest
+from umfi.methods.bivariate import no_others
 from umfi.methods.contexts import UnrelatedContexts, default_remover
-from umfi.methods.features import Feature, Groups, with_copies
-from umfi.methods.problem import Problem, ScorePair, with_common_parameters
+from umfi.methods.features import Feature, Groups
+from umfi.methods.parameters import with_common_parameters
+from umfi.methods.problem import Problem, ScorePair
 from umfi.methods.protocols import ClosedForm, ContextOf, make_candidates, score_pair
 from umfi.methods.testing import Plan, check_test, run_test
 from umfi.parts import SCORED_PARTS
@@ -168,16 +172,15 @@ def _score_parts(
         else:
             candidates = make_candidates(problem, columns, feature, repeat, "matched")
             [scores] = closed_form(columns, target, repeat).score([candidates])
-            importance, alone = ScorePair.difference(*scores), score(nothing)
-        return {"importance": importance, "alone": alone, "irreplaceable": score(all_others)}
+            importance, alone = ScorePair.difference(*scores), score(no_others)
+        return {
+            "importance": importance,
+            "alone": alone,
+            "irreplaceable": score(all_others),
+        }
 
     scored = sorted(set(contexts.representatives))
     return problem.run(work, [(index, repeat) for repeat in problem.runs for index in scored])
-
-
-def nothing(columns: Columns, *_: Any) -> Columns:
-    """Return the context of no columns."""
-    return columns.select([])
 
 
 def _run_tests(
@@ -189,9 +192,6 @@ def _run_tests(
     def contest_alone(
         feature: Feature, number: int, permutations: Sequence[NDArray[np.intp]]
     ) -> tuple[Columns, list[Columns]]:
-        if closed_form is not None:
-            own = problem.columns.select(feature.positions)
-            return problem.columns.select([]), with_copies(own, permutations)
         context, candidates = contexts.contest(feature, number, permutations)
         rng = problem.streams.generator(feature.name, "test", number, "context")
         return context.take_rows(rng.permutation(context.n_rows)), candidates
@@ -203,14 +203,17 @@ def _run_tests(
         contexts.representatives,
         closed_form and closed_form(problem.columns, problem.target, problem.repeats),
     )
-    # A shuffled context cannot leak.
-    alone = run_test(problem, plan, contest_alone, contexts.representatives, is_leakage_found=False)
+    # Neither no context nor a shuffled one can leak.
+    contest = contest_alone if closed_form is None else make_bivariate_contest(problem)
+    alone = run_test(problem, plan, contest, contexts.representatives, is_leakage_found=False)
     of_parts = [alone.assign(part="alone")]
     try:
         refuse_test(problem.columns)
     except InputError as error:
         problem.settings["notes"].append(f"No p-values of irreplaceable. {error}")
     else:
-        irreplaceable = run_test(problem, plan, make_contest(problem), range(len(problem.features)))
+        irreplaceable = run_test(
+            problem, plan, make_ablation_contest(problem), range(len(problem.features))
+        )
         of_parts.append(irreplaceable.assign(part="irreplaceable"))
     return tests, pd.concat(of_parts, ignore_index=True)

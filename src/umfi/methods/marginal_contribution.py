@@ -9,7 +9,8 @@ from typing import Any
 
 from umfi.errors import InputError, is_whole_number
 from umfi.methods.features import Groups, find_representatives
-from umfi.methods.problem import Problem, ScorePair, with_common_parameters
+from umfi.methods.parameters import with_common_parameters
+from umfi.methods.problem import Problem, ScorePair
 from umfi.result import ImportanceResult
 from umfi.tasks import TaskName
 

@@ -22,7 +22,8 @@ from umfi.inference import (
 from umfi.methods.contexts import default_remover, refuse_large_groups
 from umfi.methods.features import Groups
 from umfi.methods.pairs import PairEffects, find_pair_effects
-from umfi.methods.problem import Problem, with_common_parameters
+from umfi.methods.parameters import with_common_parameters
+from umfi.methods.problem import Problem
 from umfi.partnership import Partners
 from umfi.power import CallablePower
 from umfi.removal import AutoRemover, find_remover
@@ -189,7 +190,7 @@ def partners(
 def _summarise(name: str, found: NDArray[np.float64], problem: Problem) -> dict[str, float]:
     """Return estimate, interval and p-value of what was found run by run."""
     subsampled, whole = found[: problem.repeats], found[problem.repeats :]
-    share = (problem.n_sampled_rows or problem.columns.n_rows) / problem.columns.n_rows
+    share = problem.sampled_share
     low, high = subsampling_interval(subsampled, whole, share, 0.95)
     return {
         name: float(whole.mean()),

@@ -23,7 +23,8 @@ from umfi.forest import (
     grow_recorded_tree,
 )
 from umfi.methods.features import Feature, Groups
-from umfi.methods.problem import Problem, ScorePair, with_common_parameters
+from umfi.methods.parameters import with_common_parameters
+from umfi.methods.problem import Problem, ScorePair
 from umfi.power.forest import ForestPower, forest_response
 from umfi.result import ImportanceResult
 from umfi.target import Target

@@ -8,7 +8,8 @@ from typing import Any
 from umfi.contracts import DependenceRemover, check_protocol
 from umfi.methods.contexts import UnrelatedContexts, default_remover
 from umfi.methods.features import Groups
-from umfi.methods.problem import Problem, with_common_parameters
+from umfi.methods.parameters import with_common_parameters
+from umfi.methods.problem import Problem
 from umfi.methods.protocols import check_groups, compare_in_context
 from umfi.methods.testing import check_test, run_test
 from umfi.removal import find_remover

@@ -1,0 +1,74 @@
+"""What methods share in their docstrings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["with_common_parameters"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
+        Floats are regression; text, booleans and categories are classification; whole numbers
+        are classification up to 20 distinct values, with a note in the settings.
+    power : str, ForestPower or other power, scikit-learn estimator or callable
+        What measures predictive power: ``"forest"``, ``"extra-trees"``, ``"boosting"``,
+        ``"linear"``, ``"foci"``, ``"knn"``, ``"neural-network"``, ``"qmd"``, or an object such as
+        ``umfi.ForestPower(measure="information")``. Estimators are cross-validated; a callable is
+        ``f(columns, y, rng) -> float``.
+    kinds : dict, optional
+        Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it
+        is not as found: text is categorical, numbers are continuous.
+    missing : {"error", "drop", "level"}
+        ``"drop"`` leaves out rows with a missing value in any column or in the response;
+        ``"level"`` takes missing values as a level of their own: one more category, and for
+        numbers a lowest level, by ranks.
+    repeats : int
+        How often everything is run, each time with fresh seeds and a fresh subsample.
+    subsample : int or float, optional
+        Rows drawn without replacement for each repeat: a number, or a share between 0 and 1. With
+        20 repeats or more of a fifth to four fifths of the rows the result has intervals; all
+        rows are run as well for these, once for five repeats.
+    random_state : None, int, Generator or SeedSequence
+        The same seed gives the same numbers whatever the number of workers.
+    n_jobs : int, optional
+        Number of workers; all cores by default.
+    executor : {"threads", "serial"}, optional
+        Threads by default.
+    progress : bool, optional
+        False hides the progress bar, which is only ever shown in a terminal.
+
+    Returns
+    -------
+    ImportanceResult"""
+
+
+GROUPS_PARAMETER = """groups : dict, optional
+        Name to columns, such as ``{"texture": ["sand", "silt", "clay"]}``: these are taken
+        as one feature, with one importance."""
+
+TEST_PARAMETERS = """test : {"permutation", "full-permutation"}, optional
+        Gives each feature a p-value, from the scores of permuted copies on all rows; the
+        importances are the same without it. ``"permutation"`` stops as soon as a feature is
+        clearly unrelated or clearly related, ``"full-permutation"`` never does. Forests of a test
+        have 300 trees, or as many as a ForestPower is told.
+    max_permutations : int
+        At most so many copies for a feature.
+    alpha : float
+        Level of ``related`` in the table; :meth:`ImportanceResult.related` takes any other."""
+
+SHARED_PARAMETERS = {
+    "{common_parameters}": COMMON_PARAMETERS,
+    "{groups_parameter}": GROUPS_PARAMETER,
+    "{test_parameters}": TEST_PARAMETERS,
+}
+
+
+def with_common_parameters(method: Method) -> Method:
+    """Write the parameters that methods share into the method's docstring."""
+    text = method.__doc__ or ""
+    for mark, parameters in SHARED_PARAMETERS.items():
+        text = text.replace(mark, parameters)
+    method.__doc__ = text
+    return method
