@@ -2,17 +2,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test install lint bench clean
+.PHONY: demo test install lint docs bench clean
 
 demo: install
 	$(BIN)/umfi demo --out demo
 
 # The kernels run a second time without the JIT compiler, for coverage and array bounds.
 test: install
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest tests/forest tests/removal/test_kernels.py
-	$(BIN)/coverage combine --quiet
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest --cov --cov-append --cov-report= --cov-fail-under=0 tests/forest tests/removal/test_kernels.py
 	$(BIN)/coverage report
 
 install: $(INSTALLED)
@@ -28,9 +26,13 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Warnings are errors: a broken link, a name that is not in the reference, an example that fails.
+docs: install
+	$(BIN)/sphinx-build -W --keep-going --quiet -b html docs docs/_build/html
+
 bench: install
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	$(BIN)/python benchmarks/bench.py
 
 clean:
-	rm -rf .venv demo build dist .coverage* .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv demo build dist docs/_build docs/gallery docs/generated .coverage* .mypy_cache .pytest_cache .ruff_cache

@@ -68,7 +68,7 @@ BAD_TABLES = {
     "a series": (X["rain"], "X is a Series: pass a pandas"),
     "no columns": (X[[]], "no columns: pass at least one"),
     "no columns in an array": (np.empty((ROWS, 0)), "no columns: pass at least one"),
-    "few rows": (X.head(19), "19 rows: at least 20"),
+    "few rows": (X.head(9), "9 rows: at least 10"),
     "repeated names": (
         pd.concat([X, X[["rain"]]], axis=1),
         "more than one column named 'rain': rename",

@@ -107,7 +107,7 @@ def test_methods_that_look_into_trees_are_left_out_where_powers_have_none(table)
     ],
 )
 def test_bad_questions_are_refused_before_anything_runs(table, arguments, message, monkeypatch):
-    monkeypatch.setattr("umfi.methods.problem.run_tasks", None)
+    monkeypatch.setattr("umfi.tasks.runner.schedule", None)
     with pytest.raises(umfi.InputError, match=message):
         umfi.compare(*table, **arguments)
 

@@ -29,8 +29,8 @@ COMMON = {
     "random_state",
     "n_jobs",
 }
-COMMON |= {"executor", "progress"}
-WITHOUT_EXAMPLE = {"InputError"}
+COMMON |= {"executor", "progress", "checkpoint", "time_limit"}
+WITHOUT_EXAMPLE = {"InputError", "RunError", "RunStatus"}
 
 
 def test_exported_names_are_sorted_and_exist():

@@ -14,9 +14,10 @@ from umfi.version import __version__
 
 if TYPE_CHECKING:
     from umfi import datasets
+    from umfi.checkpoint import Checkpoint
     from umfi.comparison import Comparison, compare
     from umfi.diagnosis import Diagnosis
-    from umfi.errors import InputError
+    from umfi.errors import InputError, RunError
     from umfi.methods import (
         ablation,
         bivariate,
@@ -44,13 +45,17 @@ if TYPE_CHECKING:
         LinearRemover,
         SlicedRemover,
         TransportRemover,
+        mic_e,
         remove_dependence,
     )
     from umfi.result import ImportanceResult, load_result
+    from umfi.selector import UltraMarginalSelector
+    from umfi.status import RunStatus, checkpoint_status, merge_checkpoints
 
 __all__ = [
     "AutoRemover",
     "ChainedRemover",
+    "Checkpoint",
     "Comparison",
     "Diagnosis",
     "EstimatorPower",
@@ -63,11 +68,15 @@ __all__ = [
     "LinearRemover",
     "Partners",
     "QmdPower",
+    "RunError",
+    "RunStatus",
     "SlicedRemover",
     "TransportRemover",
+    "UltraMarginalSelector",
     "__version__",
     "ablation",
     "bivariate",
+    "checkpoint_status",
     "compare",
     "conditional_permutation",
     "datasets",
@@ -75,6 +84,8 @@ __all__ = [
     "diagnose",
     "load_result",
     "marginal_contribution",
+    "merge_checkpoints",
+    "mic_e",
     "partners",
     "permutation",
     "predictive_power",
@@ -85,9 +96,10 @@ __all__ = [
 # Where each name lives. Modules are loaded when a name of theirs is first used, because Numba and
 # SciPy take seconds to import.
 _MODULES = {
+    "umfi.checkpoint": ("Checkpoint",),
     "umfi.comparison": ("Comparison", "compare"),
     "umfi.diagnosis": ("Diagnosis",),
-    "umfi.errors": ("InputError",),
+    "umfi.errors": ("InputError", "RunError"),
     "umfi.methods": (
         "ablation",
         "bivariate",
@@ -115,9 +127,12 @@ _MODULES = {
         "LinearRemover",
         "SlicedRemover",
         "TransportRemover",
+        "mic_e",
         "remove_dependence",
     ),
     "umfi.result": ("ImportanceResult", "load_result"),
+    "umfi.selector": ("UltraMarginalSelector",),
+    "umfi.status": ("RunStatus", "checkpoint_status", "merge_checkpoints"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -27,8 +27,8 @@ from umfi.forest import (
 
 __all__ = ["MIN_ROWS", "Columns", "Kind"]
 
-# Below this an out-of-bag score says next to nothing: about seven rows a tree are out of bag.
-MIN_ROWS = 20
+# Fewer leave trees of three or four rows out of bag, which cannot be scored.
+MIN_ROWS = 10
 # A column has heavy ties when this share of its rows holds a value that many rows hold.
 MIN_TIED_SHARE = 0.1
 MIN_TIED_ROWS = 5
@@ -63,6 +63,10 @@ class Columns:
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     missing: Mapping[str, float] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was found out is large, and found out again in another process.
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     # Found out once: not fields, because a copy with other values must not inherit them, and not
     # cached_property, whose lock in Python 3.11 makes threads wait for each other.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
+from umfi.checkpoint import Checkpoint, read_checkpoint
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
 from umfi.methods import (
@@ -23,9 +22,10 @@ from umfi.methods import (
 from umfi.power import ForestPower, find_power
 from umfi.result import ImportanceResult
 from umfi.target import read_target
-from umfi.tasks import Streams
+from umfi.tasks import Budget, Streams
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["COMPARED", "Comparison", "compare"]
@@ -68,6 +68,8 @@ class Comparison:
     @property
     def table(self) -> pd.DataFrame:
         """One row a feature, a column of importances for each result, sorted by the first."""
+        import pandas as pd
+
         table = pd.DataFrame({name: result.importances for name, result in self.results.items()})
         first = next(iter(self.results))
         table = table.sort_values(first, ascending=False, kind="stable")
@@ -77,7 +79,7 @@ class Comparison:
     def ranks(self) -> pd.DataFrame:
         """The same with ranks, 1 for the most important."""
         table = self.table.set_index("feature")
-        return table.rank(ascending=False, method="min").astype(int).reset_index()
+        return table.rank(ascending=False, method="min").astype("Int64").reset_index()
 
     @property
     def agreement(self) -> pd.DataFrame:
@@ -172,7 +174,7 @@ def compare(
         if name not in known:
             raise unknown_name("argument", name, sorted(known))
     found_task = read_target(y, task=task).task
-    seed = Streams.from_random_state(random_state).entropy
+    seed = Streams.from_random_state(_find_seed(random_state, arguments)).entropy
     if methods is None:
         found_powers = [find_power(power, found_task) for power in by_power.values()]
         are_forests = all(isinstance(power, ForestPower) for power in found_powers)
@@ -187,9 +189,33 @@ def compare(
             name = label if len(by_power) == 1 else f"{label}, {power_name}"
             settings = {"power": power, "task": task, "random_state": seed, **shared, **own}
             calls[name] = (method, settings)
-    return Comparison(
-        {name: COMPARED[method](X, y, **settings) for name, (method, settings) in calls.items()}
-    )
+    kept_in = Checkpoint.read(arguments.get("checkpoint"))
+    budget = Budget(arguments.get("time_limit"))
+    results: dict[str, ImportanceResult] = {}
+    for name, (method, settings) in calls.items():
+        if kept_in is not None:
+            settings["checkpoint"] = replace(kept_in, label=name)
+        # What one method leaves is for those after it.
+        share = settings["time_limit"] = budget.share(len(calls) - len(results))
+        try:
+            results[name] = COMPARED[method](X, y, **settings)
+        except InputError:
+            if not results or not share.is_over:
+                raise  # Others than for want of time.
+        except KeyboardInterrupt:
+            if not results or kept_in is not None:
+                raise
+        if share.is_interrupted:
+            break
+    return Comparison(results)
+
+
+def _find_seed(random_state: Any, arguments: Mapping[str, Any]) -> Any:
+    """Return the seed, which is that of the runs in a checkpoint if none is given."""
+    kept_in = Checkpoint.read(arguments.get("checkpoint"))
+    if random_state is not None or kept_in is None or not kept_in.file.is_file():
+        return random_state
+    return next((run.identity.get("random_state") for run in read_checkpoint(kept_in.file)), None)
 
 
 def _arguments_of(method: str) -> set[str]:

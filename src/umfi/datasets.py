@@ -6,13 +6,15 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from umfi.errors import InputError, is_whole_number, unknown_name
 from umfi.tasks import Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["ASSOCIATED_GENES", "SIMULATIONS", "load_brca", "load_camels", "simulate"]
 
@@ -178,6 +180,8 @@ def simulate(name: str, n: int = 1000, random_state: Any = None) -> tuple[pd.Dat
     >>> X.shape, bool((y == X["x1"] + X["x2"]).all())
     ((500, 4), True)
     """
+    import pandas as pd
+
     if name not in SIMULATIONS:
         raise unknown_name("simulation", name, SIMULATIONS)
     if not is_whole_number(n) or n < 1:
@@ -206,6 +210,8 @@ def load_brca(permuted: bool = False, random_state: Any = None) -> tuple[pd.Data
     X : DataFrame, shape (572, 50)
     y : Series of str, shape (572,)
     """
+    import pandas as pd
+
     table = pd.read_csv(find_file("BRCA.csv"))
     y = table["BRCA_Subtype_PAM50"].rename("subtype")
     X = table.drop(columns=["Sample.ID", "BRCA_Subtype_PAM50"]).astype(float)
@@ -230,6 +236,8 @@ def load_camels() -> tuple[pd.DataFrame, pd.Series]:
     y : Series, shape (643,)
         ``q_mean``, mean daily streamflow in mm.
     """
+    import pandas as pd
+
     tables = [
         pd.read_csv(
             find_file(f"camels_{name}.txt"), sep=";", dtype={"gauge_id": str}, index_col="gauge_id"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from umfi.errors import listed
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["Diagnosis", "find_verdict"]
@@ -92,6 +92,8 @@ class Diagnosis:
     @property
     def summary(self) -> pd.DataFrame:
         """One row a remover: numbers of verdicts and means."""
+        import pandas as pd
+
         rows = []
         for remover, part in self.table.groupby("remover", sort=False):
             counts = part["verdict"].value_counts()
@@ -110,11 +112,12 @@ class Diagnosis:
     @property
     def advice(self) -> list[str]:
         """What to do, in words."""
-        return [
+        advice = [
             sentence
             for remover, part in self.table.groupby("remover", sort=False)
             for sentence in _advise(str(remover), part)
         ]
+        return [*advice, *self.settings.get("notes", ())]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw leakage before and after for each feature (as figures 6 and 14 of the paper)."""

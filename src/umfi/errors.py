@@ -12,6 +12,7 @@ from typing import Any
 
 __all__ = [
     "InputError",
+    "RunError",
     "check_count",
     "check_level",
     "is_whole_number",
@@ -25,6 +26,10 @@ MAX_LISTED_NAMES = 8
 
 class InputError(ValueError):
     """The data or an argument cannot be used; the message says what to change."""
+
+
+class RunError(RuntimeError):
+    """A run cannot go on, as when all workers are gone; the message says what to do."""
 
 
 def listed(names: Iterable[object]) -> str:

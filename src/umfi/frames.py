@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from umfi.columns import MIN_ROWS, Columns, Kind
@@ -139,6 +138,8 @@ def _as_response(y: Any) -> Any:
 
 def _find_gaps(column: Any) -> NDArray[np.bool_]:
     """Return a mask, shape (n_rows,): where a column has no value."""
+    import pandas as pd
+
     if isinstance(column, nw.Series):
         is_gap = np.array(column.is_null().to_list(), dtype=bool)
         if column.dtype.is_float():

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from umfi.errors import unknown_name
 
@@ -146,6 +145,8 @@ def _rounding(statistic: float, batches: Sequence[NDArray[np.float64]]) -> float
 
 def _tail_p_value(statistic: float, batches: Sequence[NDArray[np.float64]]) -> float:
     """Return the chance of a score as far above its copies as the feature's, 1 if unknown."""
+    from scipy import stats
+
     first = batches[0]
     deviations = np.concatenate([nulls - nulls.mean() for nulls in batches])
     freedom = len(deviations) - len(batches)
@@ -179,6 +180,8 @@ def adjust_p_values(p_values: NDArray[np.float64], control: str = "fdr") -> NDAr
     >>> adjust_p_values(np.array([0.01, 0.5, 0.02]), "holm")
     array([0.03, 0.5 , 0.04])
     """
+    from scipy import stats
+
     if control not in CONTROLS:
         raise unknown_name("control", control, CONTROLS)
     if control in ("fdr", "by") and len(p_values) > 0:
@@ -225,6 +228,8 @@ def subsampling_interval(
     >>> round(low, 3), round(high, 3)
     (0.214, 0.386)
     """
+    from scipy import stats
+
     error = _standard_error(subsampled, share)
     margin = error * float(stats.t.ppf(0.5 + level / 2.0, len(subsampled) - 1))
     now = float(np.mean(whole))
@@ -248,6 +253,8 @@ def subsampling_test(
     >>> round(subsampling_test(np.array([0.28, 0.3, 0.32]), np.array([0.3]), 0.5), 4)
     0.0022
     """
+    from scipy import stats
+
     estimate = float(np.mean(whole))
     variance = _standard_error(subsampled, share) ** 2
     if len(whole) > 1:

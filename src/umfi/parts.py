@@ -8,12 +8,16 @@ importance others could give too.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from umfi.errors import listed
 from umfi.inference import subsampling_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["PARTS", "SCORED_PARTS", "describe_parts", "estimate_parts", "note_negative_parts"]
 
@@ -44,6 +48,7 @@ def estimate_parts(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> rows = {"feature": ["x"], "repeat": [0], "importance": [0.5]}
     >>> parts = {"feature": ["x"] * 2, "repeat": [0] * 2, "part": list(SCORED_PARTS)}
     >>> found = estimate_parts(
@@ -52,6 +57,8 @@ def estimate_parts(
     >>> dict(zip(found["part"], found["estimate"].round(3)))
     {'alone': 0.2, 'together': 0.3, 'irreplaceable': 0.4, 'replaceable': 0.1}
     """
+    import pandas as pd
+
     of_parts = part_scores.pivot_table(
         index=["feature", "repeat"], columns="part", values="importance", sort=False
     )
@@ -72,6 +79,8 @@ def estimate_parts(
 
 def _add_differences(scores: pd.DataFrame, of_parts: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each feature and run, a column for each part."""
+    import pandas as pd
+
     importances = scores.set_index(["feature", "repeat"])["importance"]
     table = of_parts.loc[importances.index]
     return pd.DataFrame(
@@ -84,6 +93,8 @@ def _add_differences(scores: pd.DataFrame, of_parts: pd.DataFrame) -> pd.DataFra
 
 def describe_parts(table: pd.DataFrame) -> pd.DataFrame:
     """Return a wide table of parts as text: each with its interval and p-value, if it has any."""
+    import pandas as pd
+
     shown = pd.DataFrame(index=table.index)
     for part in PARTS:
         estimates: NDArray[np.float64] = table[part].to_numpy()

@@ -38,6 +38,8 @@ def read_table(
     >>> columns.n_rows, target.n_rows, n_dropped
     (27, 27, 3)
     """
+    if isinstance(y, str):
+        read_target(y)  # Before all that may be wrong with X: it refuses a name.
     n_dropped = 0
     if missing == "drop":
         complete, response = drop_incomplete_rows(X, y)

@@ -6,12 +6,11 @@ import html
 import json
 import os
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from umfi.errors import InputError, check_level, listed
+from umfi.errors import InputError, check_level, listed, unknown_name
 from umfi.inference import (
     MAX_INTERVAL_SHARE,
     MIN_INTERVAL_REPEATS,
@@ -22,11 +21,15 @@ from umfi.inference import (
 from umfi.parts import PARTS, describe_parts, estimate_parts, note_negative_parts
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["SCORE_COLUMNS", "ImportanceResult", "load_result"]
+__all__ = ["SCORE_COLUMNS", "TESTED_METHODS", "ImportanceResult", "load_result"]
 
 SCORE_COLUMNS = ("feature", "repeat", "score_with", "score_without", "importance")
+
+# Those that take test="permutation".
+TESTED_METHODS = ("ultra_marginal", "decompose", "ablation", "bivariate")
 
 FRAME_NAMES = ("scores", "tests", "whole_scores", "part_scores", "part_tests")
 
@@ -101,6 +104,8 @@ class ImportanceResult:
         ``alone, together, irreplaceable, replaceable``, each with ``_low`` and ``_high`` where
         there are intervals, and with ``_p_value`` where it was tested.
         """
+        import pandas as pd
+
         grouped = self.scores.groupby("feature", sort=False)["importance"]
         table = pd.DataFrame({"importance": self.importances, "spread": grouped.std()})
         if self.whole_scores is not None:
@@ -166,6 +171,8 @@ class ImportanceResult:
         >>> bool((wide["high"] > narrow["high"]).all())
         True
         """
+        import pandas as pd
+
         level = check_level("level", level)
         if self.whole_scores is None:
             raise InputError(
@@ -202,6 +209,8 @@ class ImportanceResult:
         >>> result.parts()["part"].tolist()[:4]
         ['alone', 'together', 'irreplaceable', 'replaceable']
         """
+        import pandas as pd
+
         level = check_level("level", level)
         if self.part_scores is None:
             raise InputError("There are no parts: run umfi.decompose instead of a method.")
@@ -216,6 +225,8 @@ class ImportanceResult:
 
     def _wide_parts(self) -> pd.DataFrame:
         """Return the parts for the table, one row a feature."""
+        import pandas as pd
+
         parts = self.parts()
         names = {"estimate": "{}", "low": "{}_low", "high": "{}_high", "p_value": "{}_p_value"}
         columns = {}
@@ -236,14 +247,59 @@ class ImportanceResult:
         """Number of repeats behind each importance."""
         return int(self.scores["repeat"].nunique())
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the importances as bars, largest first, and return the axes.
+    def plot(self, ax: Axes | None = None, *, kind: str | None = None, **arguments: Any) -> Axes:
+        """Draw the result, and return the axes.
 
-        Bars are made up of their parts where these are known.
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            A new figure of fitting size by default.
+        kind : {"importances", "parts", "stability"}, optional
+            Bars, largest first; bars made up of their parts; or the ranks over the repeats. By
+            default bars, made up of their parts where these are known.
+        **arguments
+            Such as ``max_features=30``; see :mod:`umfi.plots`.
         """
-        from umfi.plots import plot_importances, plot_parts
+        from umfi.plots import plot_importances, plot_parts, plot_stability
 
-        return (plot_importances if self.part_scores is None else plot_parts)(self, ax=ax)
+        draw_by_kind = {
+            "importances": plot_importances,
+            "parts": plot_parts,
+            "stability": plot_stability,
+        }
+        if ax is not None and not hasattr(ax, "barh"):
+            raise InputError(
+                f"ax={ax!r} are no axes: result.plot().figure.savefig('importance.png') writes a "
+                "file."
+            )
+        if kind is None:
+            kind = "importances" if self.part_scores is None else "parts"
+        if kind not in draw_by_kind:
+            raise unknown_name("kind of picture", kind, draw_by_kind)
+        return draw_by_kind[kind](self, ax=ax, **arguments)
+
+    def report(self, path: str | os.PathLike[str], X: Any = None) -> Path:
+        """Write a page to read and to pass on, which needs no network, and return its path.
+
+        Parameters
+        ----------
+        path : path of the HTML file; missing folders are made
+        X : frame or array, optional
+            The features, for a picture of what they tell of each other.
+
+        Examples
+        --------
+        >>> import tempfile, umfi
+        >>> X, y = umfi.datasets.simulate("correlation", n=100, random_state=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = umfi.bivariate(X, y, random_state=0).report(folder + "/report.html")
+        ...     path.name
+        'report.html'
+        """
+        # The report stands above all methods, which need results.
+        write_report = import_module("umfi.report").write_report
+        written: Path = write_report(self, path, X)
+        return written
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the result as JSON, making missing folders, and return the path.
@@ -257,7 +313,7 @@ class ImportanceResult:
             "version": FORMAT_VERSION,
             "settings": self.settings,
             **{
-                name: {str(key): column.tolist() for key, column in frame.items()}
+                name: {str(key): _as_json(str(key), column) for key, column in frame.items()}
                 for name, frame in self._frames().items()
             },
         }
@@ -286,6 +342,8 @@ class ImportanceResult:
         )
 
     def _printed_table(self) -> tuple[pd.DataFrame, str]:
+        import pandas as pd
+
         table = self.table
         hidden = len(table) - MAX_PRINTED_ROWS
         more = f"... and {hidden} more features: see .table" if hidden > 0 else ""
@@ -313,6 +371,8 @@ class ImportanceResult:
             notes += note_negative_parts(self.parts())
         if self.tests is None:
             return notes
+        if self.settings.get("n_sampled_rows"):
+            notes.append("p-values are of all rows, spreads and intervals of subsamples.")
         if self.tests["tail"].any():
             notes.append("* read off a fitted tail: no permuted copy reached the feature.")
         notes += _note_leakage(self.tests, "", self._way_out())
@@ -354,6 +414,12 @@ def _note_leakage(tests: pd.DataFrame, of_what: str, way_out: str) -> list[str]:
     return [note]
 
 
+def _as_json(name: str, column: pd.Series) -> list[Any]:
+    """Return values as JSON knows them: leakage is null where it was not measured."""
+    values: list[Any] = column.tolist()
+    return [None if value != value else value for value in values] if name == "leakage" else values
+
+
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
@@ -371,6 +437,8 @@ def load_result(path: str | os.PathLike[str]) -> ImportanceResult:
     ...     bool((umfi.load_result(path).importances == result.importances).all())
     True
     """
+    import pandas as pd
+
     path = Path(path)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -385,4 +453,7 @@ def load_result(path: str | os.PathLike[str]) -> ImportanceResult:
             f"{str(path)!r} was saved by a newer version of umfi: update umfi to read it."
         )
     frames = {name: pd.DataFrame(document[name]) for name in FRAME_NAMES if name in document}
+    for frame in frames.values():
+        for name in frame.columns.intersection(["leakage"]):
+            frame[name] = frame[name].astype(float)  # A column of nothing but nulls is of objects.
     return ImportanceResult(settings=dict(document["settings"]), **frames)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from umfi.errors import InputError, unknown_name
@@ -152,6 +151,8 @@ def refuse_mismatch(X: Any, y: Any) -> None:
 
 
 def _target_series(y: Any) -> nw.Series[Any]:
+    import pandas as pd
+
     if isinstance(y, str):
         raise InputError(
             f"y is the text {y!r}: pass the values, such as table[{y!r}], and drop them from X."
@@ -183,6 +184,8 @@ def _target_series(y: Any) -> nw.Series[Any]:
 
 
 def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
+    import pandas as pd
+
     n_rows = len(X) if isinstance(X, list | tuple) else X.shape[0]
     if len(series) != n_rows:
         raise InputError(
@@ -225,6 +228,8 @@ def _is_column_of(X: Any, y: Any, series: nw.Series[Any], name: str) -> bool:
 
 def _without_objects(series: nw.Series[Any]) -> nw.Series[Any]:
     """Return a column of Python numbers as a column of numbers, any other as it is."""
+    import pandas as pd
+
     if series.dtype != nw.Object:
         return series
     rows = series.to_list()

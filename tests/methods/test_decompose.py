@@ -150,7 +150,7 @@ def test_scores_behind_the_parts_are_kept(result):
 
 
 def test_bad_input_is_refused_before_anything_runs(table, monkeypatch):
-    monkeypatch.setattr("umfi.methods.problem.run_tasks", None)
+    monkeypatch.setattr("umfi.tasks.runner.schedule", None)
     X, y = table
     with pytest.raises(umfi.InputError, match="Unknown remover"):
         umfi.decompose(X, y, remover="transprot")

@@ -147,6 +147,8 @@ def test_rows_of_a_repeat_are_drawn_once_and_few_repeats_are_kept():
         n_jobs=1,
         executor=None,
         progress=False,
+        checkpoint=None,
+        time_limit=None,
     )
     first, _ = problem.rows_of(0)
     assert problem.rows_of(0)[0] is first

@@ -177,7 +177,7 @@ def test_groups_too_large_for_the_rows_are_refused():
     ],
 )
 def test_bad_questions_are_refused_before_anything_runs(arguments, message, monkeypatch):
-    monkeypatch.setattr("umfi.methods.problem.run_tasks", None)
+    monkeypatch.setattr("umfi.tasks.runner.schedule", None)
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
     with pytest.raises(umfi.InputError, match=message):
         umfi.partners(X, y, **arguments)

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import umfi
 from umfi.errors import InputError
 from umfi.methods.features import Feature
-from umfi.methods.testing import _batch_sizes
+from umfi.methods.trials import _batch_sizes
 
 POWER = umfi.ForestPower(n_trees=50)
 REMOVERS = ["linear", "transport"]
@@ -326,7 +326,7 @@ def test_there_is_nothing_related_without_a_test():
 
 
 def test_bivariate_has_a_test_too():
-    X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+    X, y = umfi.datasets.simulate("correlation", n=200, random_state=1)
     found = umfi.bivariate(X, y, test="permutation", max_permutations=39, random_state=0)
     assert found.related(control="none") == ["x1", "x2", "x3"]
     assert (found.table["leakage"] == 0.0).all()

@@ -195,7 +195,7 @@ def test_resolutions_that_cannot_be_are_refused(resolution):
 
 @pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.ablation, umfi.decompose])
 def test_too_many_columns_are_refused_before_anything_runs(method, monkeypatch):
-    monkeypatch.setattr("umfi.methods.problem.run_tasks", None)
+    monkeypatch.setattr("umfi.tasks.runner.schedule", None)
     X = np.random.default_rng(0).normal(size=(130, 6))
     with pytest.raises(umfi.InputError, match="can use at most 5 columns with 65 rows"):
         method(X, X.sum(axis=1), power="qmd", subsample=0.5, repeats=20)

@@ -16,7 +16,8 @@ from umfi.methods.features import Feature, Groups
 from umfi.methods.parameters import with_common_parameters
 from umfi.methods.problem import Problem
 from umfi.methods.protocols import check_groups, compare_in_context
-from umfi.methods.testing import Contest, check_test, run_test
+from umfi.methods.testing import Contest, run_test
+from umfi.methods.trials import check_test
 from umfi.removal.regression import centre
 from umfi.result import ImportanceResult
 
@@ -46,8 +47,10 @@ def ablation(
     subsample: int | float | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> ImportanceResult:
     """Return what each feature adds to all others: nu(F) - nu(F without x).
 
@@ -80,7 +83,7 @@ def ablation(
     """
     checked_protocol = check_protocol(protocol)
     check_groups(groups, checked_protocol)
-    checked_test = check_test(test, max_permutations, alpha, checked_protocol)
+    check_test(test, max_permutations, alpha, checked_protocol)
     problem = Problem.check(
         "ablation",
         X,
@@ -100,15 +103,20 @@ def ablation(
         n_jobs=n_jobs,
         executor=executor,
         progress=progress,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
     )
+    with problem:
+        problem.refuse_columns()
+        if test is not None:
+            refuse_test(problem.columns)
 
-    problem.refuse_columns()
-    tests = None
-    if checked_test is not None:
-        refuse_test(problem.columns)
-        # Copies of a column are told by each other, so each is tested for itself.
-        tests = run_test(problem, checked_test, make_contest(problem), range(len(problem.features)))
-    return compare_in_context(problem, all_others, checked_protocol, tests)
+        def run_tests() -> None:
+            # Copies of a column are told by each other, so each is tested for itself.
+            run_test(problem, make_contest(problem), range(len(problem.features)))
+
+        scored = problem.outline.scored
+        return compare_in_context(problem, all_others, checked_protocol, scored, test=run_tests)
 
 
 def all_others(columns: Columns, feature: Feature, *_: Any) -> Columns:

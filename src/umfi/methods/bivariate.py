@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import check_protocol
-from umfi.methods.features import Feature, Groups, find_representatives, with_copies
+from umfi.methods.features import Feature, Groups, with_copies
 from umfi.methods.parameters import with_common_parameters
 from umfi.methods.problem import Problem
 from umfi.methods.protocols import check_groups, compare_in_context
-from umfi.methods.testing import Contest, check_test, run_test
+from umfi.methods.testing import Contest, run_test
+from umfi.methods.trials import check_test
 from umfi.result import ImportanceResult
 
 __all__ = ["bivariate", "make_contest", "no_others"]
@@ -38,8 +39,10 @@ def bivariate(
     subsample: int | float | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> ImportanceResult:
     """Return what each feature says alone: nu(x) - nu(nothing).
 
@@ -67,7 +70,7 @@ def bivariate(
     """
     checked_protocol = check_protocol(protocol)
     check_groups(groups, checked_protocol)
-    checked_test = check_test(test, max_permutations, alpha, checked_protocol)
+    check_test(test, max_permutations, alpha, checked_protocol)
     problem = Problem.check(
         "bivariate",
         X,
@@ -87,15 +90,17 @@ def bivariate(
         n_jobs=n_jobs,
         executor=executor,
         progress=progress,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
     )
-    tests = None
-    if checked_test is not None:
-        representatives = find_representatives(problem.columns, problem.features)
-        # There is no context that could leak.
-        tests = run_test(
-            problem, checked_test, make_contest(problem), representatives, is_leakage_found=False
-        )
-    return compare_in_context(problem, no_others, checked_protocol, tests)
+    with problem:
+        scored = problem.outline.scored
+
+        def run_tests() -> None:
+            # There is no context that could leak.
+            run_test(problem, make_contest(problem), scored, is_leakage_found=False)
+
+        return compare_in_context(problem, no_others, checked_protocol, scored, test=run_tests)
 
 
 def no_others(columns: Columns, *_: Any) -> Columns:

@@ -35,8 +35,10 @@ def conditional_permutation(
     subsample: int | float | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> ImportanceResult:
     """Return how much worse the trees predict when one feature is shuffled among similar rows.
 
@@ -83,6 +85,8 @@ def conditional_permutation(
         n_jobs=n_jobs,
         executor=executor,
         progress=progress,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
     )
 
     def shuffle_in_cells(

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
+from umfi.columns import Columns, Kind
 from umfi.contracts import DependenceRemover, ProtocolName
 from umfi.errors import InputError
-from umfi.methods.features import Feature, find_representatives, with_copies
+from umfi.methods.assembly import CHOICE
+from umfi.methods.features import Feature, with_copies
 from umfi.methods.problem import Problem
 from umfi.methods.protocols import ClosedForm
-from umfi.power import LinearContest, LinearPower
-from umfi.removal import AutoRemover, LinearRemover, find_remover, refuse_levels
+from umfi.methods.testing import run_test
+from umfi.power import ForestPower, LinearContest, LinearPower
+from umfi.ranked import rank_in_blocks
+from umfi.removal import AutoRemover, LinearRemover, TransportRemover, find_remover, refuse_levels
 from umfi.target import Target
 from umfi.tasks import TaskName
 
@@ -40,21 +43,20 @@ class UnrelatedContexts:
     Attributes
     ----------
     problem : Problem
-        With the removers that were chosen among its settings.
     protocol : {"matched", "paper"}
     removers : dict
-        The remover of each feature, by name.
+        The remover of each feature, by name; those that none was chosen for in time have none.
     is_used : ndarray of bool, shape (n_columns,)
         Columns that S is made of; the matched protocol sets copies and constants aside.
-    representatives : list of int
-        For each feature the one whose scores it gets.
+    is_chosen : bool
+        Whether removers were chosen feature by feature.
     """
 
     problem: Problem
     protocol: ProtocolName
     removers: dict[str, DependenceRemover]
     is_used: NDArray[np.bool_]
-    representatives: list[int]
+    is_chosen: bool = False
 
     @classmethod
     def prepare(
@@ -74,15 +76,40 @@ class UnrelatedContexts:
             protocol=protocol,
             removers={feature.name: chosen for feature in problem.features},
             is_used=is_used,
-            representatives=find_representatives(problem.columns, problem.features),
         )
         return contexts._choose_removers(chosen) if isinstance(chosen, AutoRemover) else contexts
 
+    @property
+    def scored(self) -> list[int]:
+        """Indices of the features that S can be made for, copies left out."""
+        features = self.problem.features
+        return [
+            index for index in self.problem.outline.scored if features[index].name in self.removers
+        ]
+
     def others_of(self, columns: Columns, feature: Feature) -> Columns:
         """Return the columns that S is made of."""
+        return columns.select(self._find_others(feature))
+
+    def _find_others(self, feature: Feature) -> NDArray[np.intp]:
         is_other = self.is_used.copy()
         is_other[list(feature.positions)] = False
-        return columns.select(np.flatnonzero(is_other))
+        return np.flatnonzero(is_other)
+
+    def _needs_ranks_only(self, columns: Columns, remover: DependenceRemover) -> bool:
+        """Return whether S can be made column by column, and nobody will ask for its values.
+
+        Forests look at ranks. Removal pair by pair does not look at other columns, and draws random
+        numbers only where values are levels.
+        """
+        return (
+            self.protocol == "matched"
+            and isinstance(self.problem.power, ForestPower)
+            and isinstance(remover, LinearRemover | TransportRemover)
+            and set(columns.kinds) == {Kind.CONTINUOUS}
+            and not columns.missing
+            and not columns.is_stepped.any()
+        )
 
     def make(
         self,
@@ -92,12 +119,16 @@ class UnrelatedContexts:
         stream: tuple[str | int, ...],
     ) -> Columns:
         """Return S, of which the candidates were removed: a feature's columns, then copies."""
-        unrelated = self.removers[feature.name].remove(
-            self.others_of(columns, feature),
-            candidates,
-            protocol=self.protocol,
-            rng=self.problem.streams.generator(*stream, "removal"),
-        )
+        remover = self.removers[feature.name]
+
+        def remove(others: Columns) -> Columns:
+            rng = self.problem.streams.generator(*stream, "removal")
+            return remover.remove(others, candidates, protocol=self.protocol, rng=rng)
+
+        if self._needs_ranks_only(columns, remover):
+            others = self._find_others(feature)
+            return rank_in_blocks(columns, others, remove, n_front=candidates[0].n_columns)
+        unrelated = remove(self.others_of(columns, feature))
         if self.protocol == "paper":
             return unrelated
         return unrelated.select(np.flatnonzero(~unrelated.is_constant()))
@@ -110,52 +141,88 @@ class UnrelatedContexts:
         candidates = with_copies(columns.select(feature.positions), permutations)
         return self.make(columns, feature, candidates, (feature.name, "test", number)), candidates
 
+    def test(self, closed_form: ClosedForm | None) -> None:
+        """Compute what the tests of all features need, if they are to be tested."""
+        problem = self.problem
+        linear: LinearContest | None = None
+        if closed_form is not None and problem.settings["test"] is not None:
+            linear = closed_form(problem.columns, problem.target, problem.repeats)
+        run_test(problem, self.contest, self.scored, closed_form=linear)
+
     def find_closed_form(self) -> ClosedForm | None:
         """Return what scores features without making S, where power and removers are linear."""
         problem, power = self.problem, self.problem.power
+        if self.is_chosen:
+            # Which ones were chosen depends on how far a run came; how it scores must not.
+            return None
         is_linear = all(isinstance(one, LinearRemover) for one in self.removers.values())
         if not isinstance(power, LinearPower) or not is_linear or self.protocol != "matched":
             return None
-        lock = Lock()
-        made: dict[int, LinearContest] = {}
-
-        def contest_of(columns: Columns, target: Target, repeat: int) -> LinearContest:
-            run = repeat if problem.n_sampled_rows and repeat < problem.repeats else -1
-            with lock:
-                if run not in made:
-                    # One repeat follows the other, so two at most are under way.
-                    for old in sorted(made)[:-1]:
-                        del made[old]
-                    used = columns.select(np.flatnonzero(self.is_used))
-                    made[run] = LinearContest(power, used, target)
-                return made[run]
-
-        return contest_of
+        return _LinearContests(problem, power, self.is_used)
 
     def _choose_removers(self, chooser: AutoRemover) -> UnrelatedContexts:
-        """Return the contexts with a remover for each feature, named in the settings."""
+        """Return the contexts with a remover for each feature."""
         problem = self.problem
 
-        def work(name: TaskName) -> tuple[str, DependenceRemover]:
+        def work(name: TaskName) -> str:
             feature = problem.features[int(name[0])]
-            return chooser.choose(
+            choice, _ = chooser.choose(
                 self.others_of(problem.columns, feature),
                 problem.columns.select(feature.positions),
                 problem.streams.generator(feature.name, "choice of remover"),
             )
+            return choice
 
-        indices = sorted(set(self.representatives))
-        answers = problem.run(work, [(index,) for index in indices], title="choice of removers")
-        choices = {
-            feature.name: answers[index,]
-            for feature, index in zip(problem.features, self.representatives, strict=True)
-        }
-        names = {name: choice for name, (choice, _) in choices.items()}
+        answers = problem.run(
+            CHOICE,
+            work,
+            [(index,) for index in problem.outline.scored],
+            title=CHOICE,
+            label_of=lambda name: problem.describe_task(CHOICE, int(name[0])),
+            owner_of=lambda name: int(name[0]),
+            is_one_due=True,
+        )
+        removers = chooser.removers
         return replace(
             self,
-            problem=replace(problem, settings=problem.settings | {"removers": names}),
-            removers={name: remover for name, (_, remover) in choices.items()},
+            is_chosen=True,
+            removers={
+                feature.name: removers[answers[index,]]
+                for feature, index in zip(
+                    problem.features, problem.outline.representatives, strict=True
+                )
+                if (index,) in answers
+            },
         )
+
+
+@dataclass(frozen=True)
+class _LinearContests:
+    """Contests of the rows of each repeat, made when they are first needed."""
+
+    problem: Problem
+    power: LinearPower
+    is_used: NDArray[np.bool_]
+    made: dict[int, LinearContest] = field(default_factory=dict, init=False)
+    lock: Any = field(default_factory=Lock, init=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"made": {}, "lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=Lock())
+
+    def __call__(self, columns: Columns, target: Target, repeat: int) -> LinearContest:
+        problem = self.problem
+        run = repeat if problem.n_sampled_rows and repeat < problem.repeats else -1
+        with self.lock:
+            if run not in self.made:
+                # One repeat follows the other, so two at most are under way.
+                for old in sorted(self.made)[:-1]:
+                    del self.made[old]
+                used = columns.select(np.flatnonzero(self.is_used))
+                self.made[run] = LinearContest(self.power, used, target)
+            return self.made[run]
 
 
 def refuse_large_groups(problem: Problem) -> None:

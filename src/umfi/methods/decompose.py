@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from umfi.columns import Columns
@@ -19,14 +17,21 @@ from umfi.methods.bivariate import make_contest as make_bivariate_contest
 from umfi.methods.bivariate import no_others
 from umfi.methods.contexts import UnrelatedContexts, default_remover
 from umfi.methods.features import Feature, Groups
+from umfi.methods.outline import ScorePair
 from umfi.methods.parameters import with_common_parameters
-from umfi.methods.problem import Problem, ScorePair
-from umfi.methods.protocols import ClosedForm, ContextOf, make_candidates, score_pair
-from umfi.methods.testing import Plan, check_test, run_test
-from umfi.parts import SCORED_PARTS
+from umfi.methods.problem import Problem
+from umfi.methods.protocols import (
+    ClosedForm,
+    ContextOf,
+    make_candidates,
+    run_scores,
+    score_pair,
+)
+from umfi.methods.testing import run_test
+from umfi.methods.trials import check_test
 from umfi.removal import find_remover
-from umfi.result import SCORE_COLUMNS, ImportanceResult
-from umfi.tasks import TaskName
+from umfi.result import ImportanceResult
+from umfi.tasks import TaskName, Work
 
 __all__ = ["decompose"]
 
@@ -49,8 +54,10 @@ def decompose(
     subsample: int | float | None = 0.5,
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> ImportanceResult:
     """Return the ultra-marginal importance of each feature and what it consists of.
 
@@ -96,7 +103,7 @@ def decompose(
     >>> bool(abs(table.loc["x1", "alone"]) < 0.1), bool(table.loc["x1", "together"] > 0.3)
     (True, True)
     """
-    plan = check_test(test, max_permutations, alpha, "matched")
+    check_test(test, max_permutations, alpha, "matched")
     remover = default_remover(power) if remover is None else remover
     find_remover(remover, "matched")
     problem = Problem.check(
@@ -118,38 +125,27 @@ def decompose(
         n_jobs=n_jobs,
         executor=executor,
         progress=progress,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
     )
-    contexts = UnrelatedContexts.prepare(problem, remover, "matched")
-    problem = contexts.problem
-    closed_form = contexts.find_closed_form()
-    tests, part_tests = (None, None) if plan is None else _run_tests(contexts, plan, closed_form)
-    answers = _score_parts(contexts, closed_form)
-    part_rows = [
-        (part, feature.name, repeat, pair.score_with, pair.score_without, pair.importance)
-        for repeat in problem.runs
-        for feature, index in zip(problem.features, contexts.representatives, strict=True)
-        for part, pair in answers[index, repeat].items()
-        if part in SCORED_PARTS
-    ]
-    result = problem.result(
-        (
-            (feature, repeat, answers[index, repeat]["importance"])
-            for repeat in problem.runs
-            for feature, index in enumerate(contexts.representatives)
-        ),
-        tests=tests,
-    )
-    part_scores = pd.DataFrame(part_rows, columns=["part", *SCORE_COLUMNS])
-    return replace(result, part_scores=part_scores, part_tests=part_tests)
+    with problem:
+        contexts = UnrelatedContexts.prepare(problem, remover, "matched")
+        closed_form = contexts.find_closed_form()
+        if test is not None:
+            _note_untested(problem)
+        return run_scores(
+            problem,
+            _score_parts(contexts, closed_form),
+            contexts.scored,
+            test=lambda: _run_tests(contexts, closed_form),
+        )
 
 
-def _score_parts(
-    contexts: UnrelatedContexts, closed_form: ClosedForm | None
-) -> dict[TaskName, dict[str, ScorePair]]:
-    """Return the scores of each feature and run in the three contexts."""
+def _score_parts(contexts: UnrelatedContexts, closed_form: ClosedForm | None) -> Work:
+    """Return what scores a feature in one run, in the three contexts."""
     problem = contexts.problem
 
-    def work(name: TaskName) -> dict[str, ScorePair]:
+    def work(name: TaskName) -> dict[int, dict[str, ScorePair]]:
         index, repeat = int(name[0]), int(name[1])
         feature = problem.features[index]
         columns, target = problem.rows_of(repeat)
@@ -172,21 +168,28 @@ def _score_parts(
         else:
             candidates = make_candidates(problem, columns, feature, repeat, "matched")
             [scores] = closed_form(columns, target, repeat).score([candidates])
-            importance, alone = ScorePair.difference(*scores), score(no_others)
-        return {
+            importance, alone = ScorePair.difference(*map(float, scores)), score(no_others)
+        parts = {
             "importance": importance,
             "alone": alone,
             "irreplaceable": score(all_others),
         }
+        return {index: parts}
 
-    scored = sorted(set(contexts.representatives))
-    return problem.run(work, [(index, repeat) for repeat in problem.runs for index in scored])
+    return work
 
 
-def _run_tests(
-    contexts: UnrelatedContexts, plan: Plan, closed_form: ClosedForm | None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the outcomes of the tests of the importances, and of the parts."""
+def _note_untested(problem: Problem) -> None:
+    """Note it if no copies can be made that test what is irreplaceable."""
+    try:
+        refuse_test(problem.columns)
+    except InputError as error:
+        problem.settings["notes"].append(f"No p-values of irreplaceable. {error}")
+        problem.outline.extra["untested"] = ["irreplaceable"]
+
+
+def _run_tests(contexts: UnrelatedContexts, closed_form: ClosedForm | None) -> None:
+    """Compute what the tests of the importances need, and those of the parts."""
     problem = contexts.problem
 
     def contest_alone(
@@ -196,24 +199,10 @@ def _run_tests(
         rng = problem.streams.generator(feature.name, "test", number, "context")
         return context.take_rows(rng.permutation(context.n_rows)), candidates
 
-    tests = run_test(
-        problem,
-        plan,
-        contexts.contest,
-        contexts.representatives,
-        closed_form and closed_form(problem.columns, problem.target, problem.repeats),
-    )
+    contexts.test(closed_form)
     # Neither no context nor a shuffled one can leak.
     contest = contest_alone if closed_form is None else make_bivariate_contest(problem)
-    alone = run_test(problem, plan, contest, contexts.representatives, is_leakage_found=False)
-    of_parts = [alone.assign(part="alone")]
-    try:
-        refuse_test(problem.columns)
-    except InputError as error:
-        problem.settings["notes"].append(f"No p-values of irreplaceable. {error}")
-    else:
-        irreplaceable = run_test(
-            problem, plan, make_ablation_contest(problem), range(len(problem.features))
-        )
-        of_parts.append(irreplaceable.assign(part="irreplaceable"))
-    return tests, pd.concat(of_parts, ignore_index=True)
+    run_test(problem, contest, contexts.scored, part="alone", is_leakage_found=False)
+    if "untested" not in problem.outline.extra:
+        contest = make_ablation_contest(problem)
+        run_test(problem, contest, range(len(problem.features)), part="irreplaceable")

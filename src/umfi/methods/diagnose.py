@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
+from umfi.checkpoint import Checkpoint, describe, find_seed
 from umfi.columns import Columns, Kind
 from umfi.contracts import DependenceRemover, PredictivePower
 from umfi.diagnosis import Diagnosis, find_verdict
 from umfi.errors import InputError
 from umfi.frames import drop_incomplete_rows, read_columns
 from umfi.methods.features import Feature, Groups, read_features, with_copies
+from umfi.methods.problem import identify_data
 from umfi.power import (
     find_leakage,
     find_power,
@@ -25,7 +26,7 @@ from umfi.power import (
 from umfi.reading import read_table
 from umfi.removal import AutoRemover, find_distortion, find_remover, has_rare_levels
 from umfi.target import Target
-from umfi.tasks import Streams, TaskName, check_workers, run_tasks
+from umfi.tasks import Runner, Streams, TaskName
 
 __all__ = ["diagnose"]
 
@@ -59,8 +60,10 @@ def diagnose(
     missing: str = "error",
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> Diagnosis:
     """Return whether removal works: leakage before and after, retention and distortion.
 
@@ -80,7 +83,7 @@ def diagnose(
     groups, kinds, missing
         See :func:`umfi.ultra_marginal`.
     random_state : None, int or Generator
-    n_jobs, executor, progress
+    n_jobs, executor, progress, checkpoint, time_limit
         See :func:`umfi.ultra_marginal`.
 
     Returns
@@ -98,6 +101,10 @@ def diagnose(
     0     linear     4       0
     1  transport     4       0
     """
+    import pandas as pd
+
+    runner = Runner(n_jobs=n_jobs, executor=executor, progress=progress, time_limit=time_limit)
+    kept_in = Checkpoint.read(checkpoint)
     is_list = isinstance(remover, Sequence) and not isinstance(remover, str)
     given: list[Any] = list(remover) if is_list else [remover]  # type: ignore[arg-type]
     if not given:
@@ -116,7 +123,8 @@ def diagnose(
     if not features:
         raise InputError("All columns are constant: there is nothing to diagnose.")
     chosen = None if target is None else find_power(power, target.task)
-    check_workers(n_jobs, executor)
+    if random_state is None and kept_in is not None:
+        random_state = find_seed(kept_in)
     streams = Streams.from_random_state(random_state)
     patient = _Patient(columns, target, chosen, streams)
     for feature in features:
@@ -131,42 +139,77 @@ def diagnose(
             whole = np.nan  # A share of nothing is no number.
 
     def work(name: TaskName) -> dict[str, Any]:
-        feature = features[int(name[1])]
-        if name[0] == "before":
+        feature = features[int(name[0])]
+        if name[1] == "before":
             return {"before": patient.tell(patient.others(feature), feature)}
-        number = int(name[0])
+        number = int(name[1])
         return {
             "remover": labels[number],
             "feature": feature.name,
             **patient.examine(removers[number], feature),
         }
 
-    names: list[TaskName] = [
-        (number, index) for number in range(len(removers)) for index in range(len(features))
+    def label(name: TaskName) -> str:
+        what = "before" if name[1] == "before" else labels[int(name[1])]
+        return f"diagnose {features[int(name[0])].name}, {what}"
+
+    tasks: list[TaskName] = [
+        (index, what)
+        for index in range(len(features))
+        for what in ("before", *range(len(removers)))
     ]
-    befores: list[TaskName] = [("before", index) for index in range(len(features))]
-    answers = run_tasks(
-        work,
-        [*befores, *names],
-        n_jobs=n_jobs,
-        executor=executor,
-        progress=progress,
-        title="diagnose",
-    )
-    table = pd.DataFrame([answers[name] | answers["before", name[1]] for name in names])
-    table["retention"] /= whole
+    settings = {
+        "remover": labels,
+        "power": power if isinstance(power, str) else repr(power),
+        "target": None if target is None else target.name,
+        "score_of_all": whole,
+        "n_rows": columns.n_rows,
+        "random_state": streams.entropy,
+    }
+    if kept_in is not None:
+        runner.keep_in(
+            kept_in,
+            lambda: {
+                "method": "diagnose",
+                "remover": describe(removers),
+                "power": describe(power),
+                "groups": describe([(one.name, one.positions) for one in features]),
+                "random_state": streams.entropy,
+                **identify_data(columns, target),
+            },
+            lambda: {"settings": {"method": "diagnose", **settings, "score_of_all": None}},
+        )
+    try:
+        answers = runner.run(
+            "features",
+            work,
+            tasks,
+            title="diagnose",
+            label_of=label,
+            owner_of=lambda name: int(name[0]),
+            is_one_due=True,
+        )
+    finally:
+        runner.close()
+    names = [
+        (index, number)
+        for number in range(len(removers))
+        for index in range(len(features))
+        if (index, number) in answers and (index, "before") in answers
+    ]
+    if not names:
+        runner.pass_on_interrupt()
+        raise InputError(
+            f"{runner.describe_stop()} before any feature was diagnosed: allow more time."
+        )
+    n_missing = len(features) * len(removers) - len(names)
+    if n_missing:
+        reason = runner.describe_stop() or "The run is not complete"
+        settings |= {"notes": [f"{reason}: {n_missing} rows are missing."], "stopped": reason}
+    table = pd.DataFrame([answers[name] | answers[name[0], "before"] for name in names])
+    table["retention"] = table["retention"].astype(float) / whole
     order = [*TABLE_COLUMNS, *(["choice"] if table["choice"].notna().any() else [])]
-    return Diagnosis(
-        table=table[order],
-        settings={
-            "remover": labels,
-            "power": power if isinstance(power, str) else repr(power),
-            "target": None if target is None else target.name,
-            "score_of_all": whole,
-            "n_rows": columns.n_rows,
-            "random_state": streams.entropy,
-        },
-    )
+    return Diagnosis(table=table[order], settings=settings)
 
 
 @dataclass(frozen=True)

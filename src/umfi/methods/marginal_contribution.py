@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import combinations
 from math import comb
 from typing import Any
 
 from umfi.errors import InputError, is_whole_number
-from umfi.methods.features import Groups, find_representatives
+from umfi.methods.assembly import SUBSETS
+from umfi.methods.features import Groups
 from umfi.methods.parameters import with_common_parameters
-from umfi.methods.problem import Problem, ScorePair
+from umfi.methods.problem import Problem
 from umfi.result import ImportanceResult
 from umfi.tasks import TaskName
 
@@ -35,8 +36,10 @@ def marginal_contribution(
     subsample: int | float | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> ImportanceResult:
     """Return the most that each feature adds to any set of others.
 
@@ -88,14 +91,11 @@ def marginal_contribution(
         n_jobs=n_jobs,
         executor=executor,
         progress=progress,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
     )
     features = problem.features
-    representatives = find_representatives(problem.columns, features)
-    used = [
-        index
-        for index, feature in enumerate(features)
-        if representatives[index] == index and not feature.is_constant
-    ]
+    used = [index for index in problem.outline.scored if not features[index].is_constant]
     largest_context = len(used) - 1 if max_context is None else min(max_context, len(used) - 1)
     n_subsets = sum(comb(len(used), size) for size in range(largest_context + 2))
     if n_subsets > MAX_SUBSETS:
@@ -109,40 +109,17 @@ def marginal_contribution(
         context = sampled.select([place for index in subset for place in features[index].positions])
         return problem.score(context, target, "subset", repeat, *context.names)
 
-    names: list[TaskName] = [
-        (repeat, *subset)
-        for repeat in problem.runs
-        for size in range(largest_context + 2)
-        for subset in combinations(used, size)
-    ]
-    scores = problem.run(work, names)
+    def label(name: TaskName) -> str:
+        names = ", ".join(features[int(index)].name for index in name[1:])
+        return f"marginal_contribution of {names or 'nothing'}, repeat {name[0]}"
 
-    def best(feature: int, repeat: int) -> tuple[tuple[int, ...], ScorePair]:
-        source = representatives[feature]
-        nothing = scores[repeat,]
-        if features[feature].is_constant:
-            return (), ScorePair.no_difference(nothing)
-        pairs = []
-        for context in _contexts(used, source, largest_context):
-            score_with = scores[repeat, *sorted((*context, source))]
-            score_without = scores[repeat, *context]
-            gain = max(score_with, nothing) - max(score_without, nothing)
-            pairs.append((context, ScorePair(score_with, score_without, gain)))
-        return max(pairs, key=lambda pair: pair[1].importance)
-
-    rows = [
-        (feature, repeat, *best(feature, repeat))
-        for repeat in problem.runs
-        for feature in range(len(features))
-    ]
-    return problem.result(
-        ((feature, repeat, pair) for feature, repeat, _, pair in rows),
-        extra={"context": [[features[index].name for index in row[2]] for row in rows]},
-    )
-
-
-def _contexts(used: list[int], feature: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """Yield every set of other features of at most this size, smallest first."""
-    others = [index for index in used if index != feature]
-    for size in range(largest + 1):
-        yield from combinations(others, size)
+    with problem:
+        for stage, runs in problem.outline.split_runs(SUBSETS):
+            names: list[TaskName] = [
+                (run, *subset)
+                for run in runs
+                for size in range(largest_context + 2)
+                for subset in combinations(used, size)
+            ]
+            problem.run(stage, work, names, label_of=label, is_one_due=stage == SUBSETS)
+        return problem.assemble()

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from umfi.columns import Columns, Kind
 from umfi.contracts import DependenceRemover
@@ -139,6 +138,8 @@ def _blur(pair: _Pair, columns: Columns) -> Columns:
     What removal leaves of a column is spread too evenly over the protected one: next to a row of
     one value lies a row of another, so that neighbours tell the partner upside down.
     """
+    from scipy.stats import rankdata
+
     ranks = rankdata(columns.values, axis=0) / columns.n_rows
     noise = pair.generator("blur").normal(0.0, BLUR, ranks.shape)
     return columns.with_changed(np.where(columns.is_constant(), columns.values, ranks + noise))
@@ -191,6 +192,8 @@ def _main_effects(
 
     Indicators of levels where there are few, otherwise straight lines that bend at quantiles.
     """
+    from scipy.stats import rankdata
+
     levels = np.unique(values)
     if kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or len(levels) <= len(knots) + 2:
         return (values[:, np.newaxis] == levels[:-1]).astype(np.float64)

@@ -34,10 +34,21 @@ COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
         The same seed gives the same numbers whatever the number of workers.
     n_jobs : int, optional
         Number of workers; all cores by default.
-    executor : {"threads", "serial"}, optional
-        Threads by default.
+    executor : str, dask.distributed.Client or Executor, optional
+        Who does the work: ``"threads"`` (the default), ``"serial"``, ``"processes"`` (for powers
+        written in Python, which hold its lock), ``"dask"`` or the address of a Dask scheduler such
+        as ``"tcp://10.0.0.1:8786"``, a Dask client, or any executor of ``concurrent.futures``. The
+        numbers are the same.
     progress : bool, optional
         False hides the progress bar, which is only ever shown in a terminal.
+    checkpoint : str, path or Checkpoint, optional
+        A file that keeps what is done, so that the same call goes on where it was broken off, and
+        more repeats, permutations or a test can be added later. See
+        :func:`umfi.checkpoint_status`.
+    time_limit : float or str, optional
+        In seconds, or as ``"30m"`` or ``"1h30m"``. When time is up the result is what was reached,
+        which its notes tell: every feature is scored once first, then those that are not decided
+        are tested, then come the other repeats.
 
     Returns
     -------

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from umfi.contracts import DependenceRemover, measure_of
@@ -19,6 +19,7 @@ from umfi.inference import (
     subsampling_interval,
     subsampling_test,
 )
+from umfi.methods.assembly import gather_runs
 from umfi.methods.contexts import default_remover, refuse_large_groups
 from umfi.methods.features import Groups
 from umfi.methods.pairs import PairEffects, find_pair_effects
@@ -29,8 +30,12 @@ from umfi.power import CallablePower
 from umfi.removal import AutoRemover, find_remover
 from umfi.tasks import TaskName
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["partners"]
 
+PAIRS = "pairs"
 # Less than this is as good as nothing: fitted main effects leave some thousandths that can pass for
 # an interaction.
 NEGLIGIBLE_EFFECT = 0.01
@@ -56,8 +61,10 @@ def partners(
     subsample: int | float = 0.5,
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> Partners:
     """Return with which features a feature shares what it says, and with which it interacts.
 
@@ -79,7 +86,7 @@ def partners(
     {groups_parameter}
     repeats, subsample
         Subsamples tell how sure it is: 20 or more, of a fifth to four fifths of the rows.
-    task, power, kinds, missing, random_state, n_jobs, executor, progress
+    task, power, kinds, missing, random_state, n_jobs, executor, progress, checkpoint, time_limit
         As for :func:`umfi.ultra_marginal`. The power must measure R²; classes are told as
         indicators, so a classifier cannot be one.
 
@@ -114,6 +121,8 @@ def partners(
     >>> print(umfi.partners(X, y, "x1", random_state=0).summary[0])
     'x1' shares what it says with none, and interacts with 'x2', of 3 others.
     """
+    import pandas as pd
+
     level = check_level("alpha", alpha)
     remover = default_remover(power) if remover is None else remover
     chosen = find_remover(remover, "matched")
@@ -140,6 +149,8 @@ def partners(
         n_jobs=n_jobs,
         executor=executor,
         progress=progress,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
     )
     refuse_large_groups(problem)
     _refuse_power(problem)
@@ -166,31 +177,54 @@ def partners(
         pair = (problem.features[first], problem.features[second])
         return find_pair_effects(problem, chosen, *pair, run)
 
+    def label(name: TaskName) -> str:
+        first, second, run = (int(part) for part in name)
+        return f"partners {names[first]} and {names[second]}, repeat {run}"
+
     is_constant = [one.is_constant for one in problem.features]
-    answers = problem.run(
-        work,
-        [
-            (*pair, run)
-            for run in problem.runs
-            for pair in pairs
-            if not is_constant[pair[0]] and not is_constant[pair[1]]
-        ],
-    )
-    no_effects = PairEffects(0.0, 0.0)
+    varying = [pair for pair in pairs if not is_constant[pair[0]] and not is_constant[pair[1]]]
+    places = {pair: place for place, pair in enumerate(varying)}
+    stages = problem.outline.split_runs(PAIRS)
+    # A pair says nothing before its last run, so that with little time it goes pair by pair.
+    rounds = [[pair] for pair in varying] if time_limit is not None else [varying]
+    with problem:
+        for some, (stage, runs) in product(rounds, stages):
+            problem.run(
+                stage,
+                work,
+                [(*pair, run) for run in runs for pair in some],
+                label_of=label,
+                owner_of=lambda name: places[int(name[0]), int(name[1])],
+            )
+        answers = gather_runs(problem.outline, problem.runner.answers_of, PAIRS, 2)
     rows = []
     for pair in pairs:
-        found = [answers.get((*pair, run), no_effects) for run in problem.runs]
+        keys = [(*pair, run) for run in problem.runs]
+        if pair in places and not all(key in answers for key in keys):
+            continue
+        found = [
+            PairEffects(*answers[key]) if pair in places else PairEffects(0.0, 0.0) for key in keys
+        ]
         row: dict[str, Any] = {"feature": names[pair[0]], "partner": names[pair[1]]}
         for effect in VERDICTS:
             row |= _summarise(effect, np.array([getattr(one, effect) for one in found]), problem)
         rows.append(row)
+    stopped = problem.runner.describe_stop()
+    if not rows:
+        problem.runner.pass_on_interrupt()
+        raise InputError(f"{stopped} before any pair was complete: allow more time.")
+    if len(rows) < len(pairs):
+        settings["notes"] = [
+            *settings["notes"],
+            f"{stopped}: {len(pairs) - len(rows)} of {len(pairs)} pairs are missing.",
+        ]
     return Partners(_add_verdicts(pd.DataFrame(rows), level), settings)
 
 
 def _summarise(name: str, found: NDArray[np.float64], problem: Problem) -> dict[str, float]:
     """Return estimate, interval and p-value of what was found run by run."""
     subsampled, whole = found[: problem.repeats], found[problem.repeats :]
-    share = problem.sampled_share
+    share = problem.outline.sampled_share
     low, high = subsampling_interval(subsampled, whole, share, 0.95)
     return {
         name: float(whole.mean()),

@@ -7,7 +7,6 @@ them. How they are shuffled is left open, for the conditional variant.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,9 +21,10 @@ from umfi.forest import (
     drop_rows,
     grow_recorded_tree,
 )
+from umfi.methods.assembly import TREES
 from umfi.methods.features import Feature, Groups
 from umfi.methods.parameters import with_common_parameters
-from umfi.methods.problem import Problem, ScorePair
+from umfi.methods.problem import Problem
 from umfi.power.forest import ForestPower, forest_response
 from umfi.result import ImportanceResult
 from umfi.target import Target
@@ -54,8 +54,10 @@ def permutation(
     subsample: int | float | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> ImportanceResult:
     """Return how much worse the trees predict when one feature is shuffled.
 
@@ -97,6 +99,8 @@ def permutation(
         n_jobs=n_jobs,
         executor=executor,
         progress=progress,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
     )
     return permutation_result(problem, _shuffle_all)
 
@@ -115,7 +119,7 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
             f"so measure={forest.measure!r} cannot be had: leave it out."
         )
 
-    def work(name: TaskName) -> NDArray[np.float64]:
+    def work(name: TaskName) -> dict[str, Any]:
         """Return summed scores over a block of trees: unshuffled, then each feature shuffled."""
         repeat, first_tree = int(name[0]), int(name[1])
         columns, target = problem.rows_of(repeat)
@@ -137,27 +141,23 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
                 problem.features,
                 rng,
             )
-        return sums
+        return {"sums": sums.tolist(), "n_trees": last_tree - first_tree}
 
     if problem.target.task == "regression":
-        settings = problem.settings | {"measure": "mean squared error"}
-        problem = replace(problem, settings=settings)
+        problem.settings["measure"] = "mean squared error"
+    problem.outline.extra["n_trees"] = forest.n_trees
+    method = problem.outline.method
     blocks = range(0, forest.n_trees, TREES_PER_TASK)
-    repeats = problem.runs
-    answers = problem.run(work, [(repeat, block) for repeat in repeats for block in blocks])
-    means = {
-        repeat: np.sum([answers[repeat, block] for block in blocks], axis=0) / forest.n_trees
-        for repeat in repeats
-    }
-    return problem.result(
-        (
-            feature,
-            repeat,
-            ScorePair.difference(float(means[repeat][0]), float(means[repeat][1 + feature])),
-        )
-        for repeat in repeats
-        for feature in range(len(problem.features))
-    )
+    with problem:
+        for stage, repeats in problem.outline.split_runs(TREES):
+            problem.run(
+                stage,
+                work,
+                [(repeat, block) for repeat in repeats for block in blocks],
+                label_of=lambda name: f"{method}, repeat {name[0]}, tree {name[1]}",
+                is_one_due=stage == TREES,
+            )
+        return problem.assemble()
 
 
 def _tree_scores(

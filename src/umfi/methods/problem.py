@@ -1,86 +1,73 @@
-"""What all methods share: checked arguments, the rows of each repeat, and the result."""
+"""What all methods share: checked arguments, the rows of each repeat, and how tasks run."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from math import ceil
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from umfi.columns import MIN_ROWS, Columns, Kind
+from umfi.checkpoint import Checkpoint, describe, describe_table, find_seed
+from umfi.columns import Columns, Kind
 from umfi.contracts import PredictivePower, measure_of
 from umfi.errors import MAX_LISTED_NAMES, InputError, check_count, listed
-from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS, MIN_INTERVAL_SHARE
-from umfi.methods.features import Feature, Groups, read_features
+from umfi.methods.assembly import assemble
+from umfi.methods.features import Feature, Groups, find_representatives, read_features
+from umfi.methods.outline import Outline
 from umfi.power import find_power, score_columns
 from umfi.reading import read_table
 from umfi.removal import MIN_CELL_ROWS, has_rare_levels
-from umfi.result import SCORE_COLUMNS, ImportanceResult
+from umfi.result import ImportanceResult
 from umfi.target import Target, Task
-from umfi.tasks import Streams, TaskName, check_workers, run_tasks
+from umfi.tasks import Answers, Runner, Streams, TaskName, Work
+from umfi.version import __version__, source_digest
 
-__all__ = ["Problem", "ScorePair"]
+__all__ = ["Problem", "identify_data"]
 
-Answer = TypeVar("Answer")
-
-# An interval also needs the importance of all rows: one run for so many repeats.
-REPEATS_PER_WHOLE = 5
-
-
-@dataclass(frozen=True)
-class ScorePair:
-    """The two scores of an importance, and the importance: their difference."""
-
-    score_with: float
-    score_without: float
-    importance: float
-
-    @classmethod
-    def difference(cls, score_with: float, score_without: float) -> ScorePair:
-        """Return the pair with the plain difference as its importance."""
-        return cls(score_with, score_without, score_with - score_without)
-
-    @classmethod
-    def no_difference(cls, score: float) -> ScorePair:
-        """Return the pair of a feature that can have no importance."""
-        return cls(score, score, 0.0)
+# Fewer deserve a word: about seven rows a tree are out of bag.
+FEW_ROWS = 20
 
 
 @dataclass(frozen=True)
 class Problem:
     """A checked question: which of these columns are related to this response.
 
+    Leaving it, as a context manager, lets workers and files go.
+
     Attributes
     ----------
     columns, target : the data of all rows
-    features : what gets an importance; the columns one by one unless there are groups
     power : what measures predictive power
     streams : random streams by name
-    repeats : int
-    n_sampled_rows : rows of each repeat, None for all
-    n_jobs, executor, progress : how tasks run
-    settings : arguments and facts for the result
+    outline : the question without its data
+    runner : what carries out tasks; not there on other processes
     sampled : the rows of the repeats under way
     """
 
     columns: Columns
     target: Target
-    features: tuple[Feature, ...]
     power: PredictivePower
     streams: Streams
-    repeats: int
-    n_sampled_rows: int | None
-    n_jobs: int | None
-    executor: str | None
-    progress: bool | None
-    settings: dict[str, Any]
+    outline: Outline
+    runner: Runner
     sampled: dict[int, tuple[Columns, Target]] = field(default_factory=dict, init=False)
     lock: Any = field(default_factory=Lock, init=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"runner": None, "sampled": {}, "lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=Lock())
+
+    def __enter__(self) -> Problem:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.runner.close(is_waiting=kind is not KeyboardInterrupt)
 
     @classmethod
     def check(
@@ -96,8 +83,10 @@ class Problem:
         subsample: int | float | None,
         random_state: Any,
         n_jobs: int | None,
-        executor: str | None,
+        executor: Any,
         progress: bool | None,
+        checkpoint: Any,
+        time_limit: Any,
         missing: str = "error",
         groups: Groups | None = None,
         power_task: Task | None = None,
@@ -107,12 +96,16 @@ class Problem:
 
         ``power_task`` is what the power is used for, if that is not the task of the response.
         """
+        # The clock starts here.
+        runner = Runner(n_jobs=n_jobs, executor=executor, progress=progress, time_limit=time_limit)
+        kept_in = Checkpoint.read(checkpoint)
         columns, target, n_dropped = read_table(X, y, task=task, kinds=kinds, missing=missing)
         features = read_features(columns, groups)
         chosen = find_power(power, power_task or target.task)
-        check_workers(n_jobs, executor)
         n_repeats = check_count("repeats", repeats)
         n_sampled_rows = _count_sampled_rows(subsample, columns.n_rows)
+        if random_state is None and kept_in is not None:
+            random_state = find_seed(kept_in)
         streams = Streams.from_random_state(random_state)
         arguments = {
             **own_arguments,
@@ -140,22 +133,57 @@ class Problem:
             "n_rows": columns.n_rows,
             "n_sampled_rows": n_sampled_rows,
             "n_features": len(features),
+            "data": _describe_data(columns, target),
             "notes": _notes(columns, target, n_dropped),
             "versions": _versions(),
         }
+        outline = Outline(
+            features=features,
+            representatives=tuple(find_representatives(columns, features)),
+            repeats=n_repeats,
+            n_rows=columns.n_rows,
+            n_sampled_rows=n_sampled_rows,
+            settings=settings,
+        )
+        if kept_in is not None:
+            runner.keep_in(
+                kept_in,
+                lambda: {"method": method, **_identify(columns, target, arguments)},
+                outline.to_plain,
+            )
         return cls(
             columns=columns,
             target=target,
-            features=features,
             power=chosen,
             streams=streams,
-            repeats=n_repeats,
-            n_sampled_rows=n_sampled_rows,
-            n_jobs=n_jobs,
-            executor=executor,
-            progress=progress,
-            settings=settings,
+            outline=outline,
+            runner=runner,
         )
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """What gets an importance."""
+        return self.outline.features
+
+    @property
+    def repeats(self) -> int:
+        """How often everything is run."""
+        return self.outline.repeats
+
+    @property
+    def n_sampled_rows(self) -> int | None:
+        """Rows of each repeat, None for all."""
+        return self.outline.n_sampled_rows
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Arguments and facts for the result."""
+        return self.outline.settings
+
+    @property
+    def runs(self) -> range:
+        """Numbers of the repeats, then of those on all rows."""
+        return self.outline.runs
 
     def refuse_columns(self) -> None:
         """Raise if the power has no room for all columns at once."""
@@ -166,19 +194,6 @@ class Problem:
     def score(self, columns: Columns, target: Target, *stream: str | int) -> float:
         """Return nu of the columns, drawing from the random stream of this name."""
         return score_columns(self.power, columns, target, self.streams.seed(*stream))
-
-    @property
-    def sampled_share(self) -> float:
-        """Rows of a repeat as a share of all."""
-        return (self.n_sampled_rows or self.columns.n_rows) / self.columns.n_rows
-
-    @property
-    def runs(self) -> range:
-        """Numbers of the repeats, then of those on all rows that intervals are made with."""
-        is_fitting = MIN_INTERVAL_SHARE <= self.sampled_share <= MAX_INTERVAL_SHARE
-        if not is_fitting or self.repeats < MIN_INTERVAL_REPEATS:
-            return range(self.repeats)
-        return range(self.repeats + ceil(self.repeats / REPEATS_PER_WHOLE))
 
     def rows_of(self, repeat: int) -> tuple[Columns, Target]:
         """Return the columns and response of one repeat; the same rows for every feature."""
@@ -199,82 +214,87 @@ class Problem:
 
     def run(
         self,
-        work: Callable[[TaskName], Answer],
+        stage: str,
+        work: Work,
         names: Iterable[TaskName],
         *,
         title: str | None = None,
-    ) -> dict[TaskName, Answer]:
-        """Return the answers of the named tasks."""
-        return run_tasks(
+        label_of: Callable[[TaskName], str] | None = None,
+        owner_of: Callable[[TaskName], int] | None = None,
+        is_one_due: bool = False,
+    ) -> Answers:
+        """Return the answers of a stage after doing the named tasks; see :class:`Runner`."""
+        method = self.outline.method
+
+        def label(name: TaskName) -> str:
+            return f"{method} {stage} {name}" if label_of is None else label_of(name)
+
+        return self.runner.run(
+            stage,
             work,
             list(names),
-            n_jobs=self.n_jobs,
-            executor=self.executor,
-            progress=self.progress,
-            title=title or str(self.settings["method"]),
+            title=title or method,
+            label_of=label,
+            owner_of=owner_of,
+            is_one_due=is_one_due,
         )
 
     def run_features(
-        self,
-        work: Callable[[Columns, Target, Feature, int], ScorePair],
-        representatives: Sequence[int],
-        tests: pd.DataFrame | None = None,
-    ) -> ImportanceResult:
-        """Return the result of scoring each feature in each repeat.
+        self, stage: str, work: Work, names: Iterable[TaskName], *, title: str | None = None
+    ) -> Answers:
+        """Return the answers of a stage whose tasks are named by a feature first.
 
-        Parameters
-        ----------
-        work : callable
-            From the columns and response of a repeat, a feature and the repeat to scores.
-        representatives : sequence of int
-            For each feature the index of the feature whose scores it gets.
-        tests : DataFrame, optional
-            Outcomes of tests, for the result.
+        A feature's tasks are done by the same machine, where several share the work.
         """
-
-        def work_on(name: TaskName) -> ScorePair:
-            index, repeat = int(name[0]), int(name[1])
-            return work(*self.rows_of(repeat), self.features[index], repeat)
-
-        scored = sorted(set(representatives))
-        answers = self.run(work_on, [(index, repeat) for repeat in self.runs for index in scored])
-        return self.result(
-            (
-                (feature, repeat, answers[index, repeat])
-                for repeat in self.runs
-                for feature, index in enumerate(representatives)
-            ),
-            tests=tests,
+        return self.run(
+            stage,
+            work,
+            names,
+            title=title,
+            label_of=lambda name: self.describe_task(stage, int(name[0])),
+            owner_of=lambda name: int(name[0]),
         )
 
-    def result(
-        self,
-        pairs: Iterable[tuple[int, int, ScorePair]],
-        *,
-        extra: Mapping[str, Sequence[Any]] | None = None,
-        tests: pd.DataFrame | None = None,
-    ) -> ImportanceResult:
-        """Return the result from (feature index, repeat, scores), extra columns and tests."""
-        rows = [
-            (
-                self.features[feature].name,
-                repeat,
-                pair.score_with,
-                pair.score_without,
-                pair.importance,
-            )
-            for feature, repeat, pair in pairs
-        ]
-        scores = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
-        for name, values in (extra or {}).items():
-            scores[name] = values
-        is_whole = scores["repeat"] >= self.repeats
-        return ImportanceResult(
-            scores=scores[~is_whole],
-            settings=self.settings,
-            tests=tests,
-            whole_scores=scores[is_whole].reset_index(drop=True) if is_whole.any() else None,
-        )
+    def describe_task(self, stage: str, feature: int, run: int | None = None) -> str:
+        """Return what dashboards say of a task."""
+        what = f"{self.outline.method} of {self.features[feature].name}, {stage}"
+        return what if run is None else f"{what}, repeat {run}"
+
+    def assemble(self) -> ImportanceResult:
+        """Return the result of what has been done."""
+        try:
+            return assemble(self.outline, self.runner.answers_of, self.runner.describe_stop())
+        except InputError:
+            self.runner.pass_on_interrupt()
+            raise
+
+
+# Arguments that tasks do not depend on, because their names say it: a checkpoint can be extended.
+FREE_ARGUMENTS = frozenset({"repeats", "max_permutations", "alpha", "test", "max_context"})
+
+
+def _identify(columns: Columns, target: Target, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides the answers of all tasks, for a checkpoint."""
+    fixed = {name: value for name, value in arguments.items() if name not in FREE_ARGUMENTS}
+    return {
+        **{name: describe(value) for name, value in fixed.items()},
+        **identify_data(columns, target),
+    }
+
+
+def identify_data(columns: Columns, target: Target | None) -> dict[str, Any]:
+    """Return what is asked about, and by which code, for a checkpoint."""
+    kinds = [
+        f"{kind.value}, gaps as {columns.missing[name]}" if name in columns.missing else kind.value
+        for name, kind in zip(columns.names, columns.kinds, strict=True)
+    ]
+    versions = _versions() | {"umfi": f"{__version__} ({source_digest()})"}
+    y = target and [target.name, target.task, list(target.classes), target.values]
+    return {
+        "X": describe_table(columns.names, kinds, columns.values),
+        "y": describe(y),
+        "versions": {name: versions[name] for name in sorted(versions) if name != "pandas"},
+    }
 
 
 def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | None:
@@ -291,9 +311,9 @@ def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | Non
     n_sampled = round(subsample * n_rows) if is_share else int(subsample)
     if n_sampled > n_rows:
         raise InputError(f"subsample={subsample!r} is more than the {n_rows} rows of X.")
-    if n_sampled < MIN_ROWS:
+    if n_sampled < FEW_ROWS:
         raise InputError(
-            f"subsample={subsample!r} leaves {n_sampled} of {n_rows} rows, and {MIN_ROWS} at least "
+            f"subsample={subsample!r} leaves {n_sampled} of {n_rows} rows, and {FEW_ROWS} at least "
             "are needed: pass a larger share, or None for all rows."
         )
     return n_sampled
@@ -308,8 +328,21 @@ def _plain(value: Any) -> Any:
     return repr(value)
 
 
+def _describe_data(columns: Columns, target: Target) -> dict[str, Any]:
+    """Return what a reader of the result may ask about the data."""
+    kinds = Counter(str(kind) for kind in columns.kinds)
+    is_measured = np.array([kind is Kind.CONTINUOUS for kind in columns.kinds])
+    return {
+        "kinds": dict(kinds),
+        "tied": [columns.names[i] for i in np.flatnonzero(columns.has_heavy_ties & is_measured)],
+        "class_sizes": np.bincount(target.labels).tolist() if target.classes else [],
+    }
+
+
 def _notes(columns: Columns, target: Target, n_dropped: int) -> list[str]:
     notes = list(target.notes)
+    if columns.n_rows < FEW_ROWS:
+        notes.append(f"With {columns.n_rows} rows, importances are little more than chance.")
     if n_dropped > 0:
         notes.append(
             f"{n_dropped} of {n_dropped + columns.n_rows} rows hold missing values and are left "

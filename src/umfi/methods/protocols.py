@@ -11,20 +11,21 @@ paper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-import pandas as pd
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
 from umfi.errors import InputError
-from umfi.methods.features import Feature, Groups, find_representatives, with_copies
-from umfi.methods.problem import Problem, ScorePair
+from umfi.methods.assembly import SCORES
+from umfi.methods.features import Feature, Groups, with_copies
+from umfi.methods.outline import ScorePair
+from umfi.methods.problem import Problem
 from umfi.power import LinearContest
 from umfi.result import ImportanceResult
 from umfi.target import Target
-from umfi.tasks import TaskName
+from umfi.tasks import TaskName, Work
 
 __all__ = [
     "ClosedForm",
@@ -32,6 +33,7 @@ __all__ = [
     "check_groups",
     "compare_in_context",
     "make_candidates",
+    "run_scores",
     "score_pair",
 ]
 
@@ -53,7 +55,9 @@ def compare_in_context(
     problem: Problem,
     context_of: ContextOf,
     protocol: ProtocolName,
-    tests: pd.DataFrame | None = None,
+    scored: Sequence[int],
+    *,
+    test: Callable[[], None] | None = None,
     closed_form: ClosedForm | None = None,
 ) -> ImportanceResult:
     """Return the importance of each feature when it is added to a context of other columns.
@@ -63,39 +67,89 @@ def compare_in_context(
     problem : Problem
     context_of : callable
     protocol : {"matched", "paper"}
-    tests : DataFrame, optional
-        Outcomes of the test of each feature, for the result.
+    scored : sequence of int
+        The features that are scored; others repeat one of them and get its scores.
+    test : callable, optional
+        Computes what the tests of all features need.
     closed_form : callable, optional
         Scores candidates without a context.
-
-    Notes
-    -----
-    A feature that repeats another gets the scores of its original, so that copies come out equal.
     """
-    if closed_form is not None:
-        return _compare_in_closed_form(problem, closed_form, protocol, tests)
 
-    def work(columns: Columns, target: Target, feature: Feature, repeat: int) -> ScorePair:
-        return score_pair(problem, context_of, protocol, columns, target, feature, repeat)
+    def work(name: TaskName) -> dict[int, dict[str, ScorePair]]:
+        index, repeat = int(name[0]), int(name[1])
+        columns, target = problem.rows_of(repeat)
+        feature = problem.features[index]
+        pair = score_pair(problem, context_of, protocol, columns, target, feature, repeat)
+        return {index: {"importance": pair}}
 
-    return problem.run_features(
-        work, find_representatives(problem.columns, problem.features), tests
+    if closed_form is None:
+        return run_scores(problem, work, scored, test=test)
+    blocks = {
+        scored[first]: scored[first : first + FEATURES_PER_BLOCK]
+        for first in range(0, len(scored), FEATURES_PER_BLOCK)
+    }
+    block_work = _score_blocks(problem, closed_form, protocol, blocks)
+    return run_scores(
+        problem, block_work, list(blocks), test=test, n_features_each=FEATURES_PER_BLOCK
     )
 
 
-def _compare_in_closed_form(
+def run_scores(
+    problem: Problem,
+    work: Work,
+    scored: Sequence[int],
+    *,
+    test: Callable[[], None] | None = None,
+    n_features_each: int = 1,
+) -> ImportanceResult:
+    """Return the result of scoring and testing features.
+
+    Every feature is scored once before any is tested, and the other repeats come last: when time is
+    short, it goes to the features that are not yet decided.
+
+    Parameters
+    ----------
+    problem : Problem
+    work : callable
+        From (index, repeat) to the scores of each part of the importance, by index.
+    scored : sequence of int
+        The indices that name tasks.
+    test : callable, optional
+    n_features_each : int
+        How many features a task scores: from the one it is named by.
+    """
+
+    def run(stage: str, repeats: Iterable[int], *, is_one_due: bool = False) -> None:
+        problem.run(
+            stage,
+            work,
+            [(index, repeat) for repeat in repeats for index in scored],
+            label_of=lambda name: problem.describe_task(stage, int(name[0]), int(name[1])),
+            owner_of=lambda name: int(name[0]) // n_features_each,
+            is_one_due=is_one_due,
+        )
+
+    stages = problem.outline.split_runs(SCORES)
+    for stage, repeats in stages:
+        problem.runner.plan(stage, len(repeats) * len(scored))
+    run(SCORES, [0], is_one_due=True)
+    if test is not None:
+        test()
+    for stage, repeats in stages:
+        run(stage, repeats)
+    return problem.assemble()
+
+
+def _score_blocks(
     problem: Problem,
     closed_form: ClosedForm,
     protocol: ProtocolName,
-    tests: pd.DataFrame | None,
-) -> ImportanceResult:
-    """Return the same, block by block of features."""
-    representatives = find_representatives(problem.columns, problem.features)
-    scored = sorted(set(representatives))
+    blocks: Mapping[int, Sequence[int]],
+) -> Work:
+    """Return what scores features block by block, in closed form."""
 
-    def work(name: TaskName) -> dict[int, ScorePair]:
-        first, repeat = int(name[0]), int(name[1])
-        block = scored[first : first + FEATURES_PER_BLOCK]
+    def work(name: TaskName) -> dict[int, dict[str, ScorePair]]:
+        block, repeat = blocks[int(name[0])], int(name[1])
         columns, target = problem.rows_of(repeat)
         contests = [
             make_candidates(problem, columns, problem.features[index], repeat, protocol)
@@ -103,27 +157,11 @@ def _compare_in_closed_form(
         ]
         scores = closed_form(columns, target, repeat).score(contests)
         return {
-            index: ScorePair.difference(*pair) for index, pair in zip(block, scores, strict=True)
+            index: {"importance": ScorePair.difference(*map(float, pair))}
+            for index, pair in zip(block, scores, strict=True)
         }
 
-    names = [
-        (first, repeat)
-        for repeat in problem.runs
-        for first in range(0, len(scored), FEATURES_PER_BLOCK)
-    ]
-    pairs: dict[tuple[int, int], ScorePair] = {
-        (index, int(repeat)): pair
-        for (_, repeat), block in problem.run(work, names).items()
-        for index, pair in block.items()
-    }
-    return problem.result(
-        (
-            (feature, repeat, pairs[index, repeat])
-            for repeat in problem.runs
-            for feature, index in enumerate(representatives)
-        ),
-        tests=tests,
-    )
+    return work
 
 
 def score_pair(

@@ -11,7 +11,7 @@ from umfi.methods.features import Groups
 from umfi.methods.parameters import with_common_parameters
 from umfi.methods.problem import Problem
 from umfi.methods.protocols import check_groups, compare_in_context
-from umfi.methods.testing import check_test, run_test
+from umfi.methods.trials import check_test
 from umfi.removal import find_remover
 from umfi.result import ImportanceResult
 
@@ -37,8 +37,10 @@ def ultra_marginal(
     subsample: int | float | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    executor: str | None = None,
+    executor: Any = None,
     progress: bool | None = None,
+    checkpoint: Any = None,
+    time_limit: float | str | None = None,
 ) -> ImportanceResult:
     """Return by how much each feature raises the power of what the others say without it.
 
@@ -81,7 +83,7 @@ def ultra_marginal(
     """
     checked_protocol = check_protocol(protocol)
     check_groups(groups, checked_protocol)
-    checked_test = check_test(test, max_permutations, alpha, checked_protocol)
+    check_test(test, max_permutations, alpha, checked_protocol)
     remover = default_remover(power) if remover is None else remover
     find_remover(remover, checked_protocol)
     problem = Problem.check(
@@ -104,17 +106,17 @@ def ultra_marginal(
         n_jobs=n_jobs,
         executor=executor,
         progress=progress,
+        checkpoint=checkpoint,
+        time_limit=time_limit,
     )
-    contexts = UnrelatedContexts.prepare(problem, remover, checked_protocol)
-    problem = contexts.problem
-    closed_form = contexts.find_closed_form()
-    tests = None
-    if checked_test is not None:
-        tests = run_test(
+    with problem:
+        contexts = UnrelatedContexts.prepare(problem, remover, checked_protocol)
+        closed_form = contexts.find_closed_form()
+        return compare_in_context(
             problem,
-            checked_test,
-            contexts.contest,
-            contexts.representatives,
-            closed_form and closed_form(problem.columns, problem.target, problem.repeats),
+            contexts.make,
+            checked_protocol,
+            contexts.scored,
+            test=lambda: contexts.test(closed_form),
+            closed_form=closed_form,
         )
-    return compare_in_context(problem, contexts.make, checked_protocol, tests, closed_form)

@@ -21,6 +21,7 @@ from umfi.power.measures import (
     score_nothing,
 )
 from umfi.target import Target, Task
+from umfi.tasks import one_openmp_thread
 
 __all__ = ["EstimatorPower"]
 
@@ -121,15 +122,13 @@ class EstimatorPower:
             (n_rows, n_classes).
         """
         from sklearn.base import clone
-        from threadpoolctl import threadpool_limits
 
         rng = np.random.default_rng(seed)
         fold_of_row = self._deal_folds(target, rng)
         labels = target.labels if target.task == "classification" else target.values
         predictions = np.zeros((target.n_rows, n_shares) if n_shares else target.n_rows)
         values = columns.to_numbers()
-        # Only OpenMP's limit is a thread's own; that of linear algebra would outlive this call.
-        with threadpool_limits(limits=1, user_api="openmp"):
+        with one_openmp_thread():
             for fold in range(self.n_folds):
                 is_test = fold_of_row == fold
                 known = labels[~is_test]

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from umfi.errors import InputError, unknown_name
 from umfi.target import Target, Task
@@ -99,6 +98,8 @@ def _balanced_accuracy(answers: Answers, target: Target, _: Target) -> float:
 
 def _auc(answers: Answers, target: Target, _: Target) -> float:
     """Mean over classes of the chance that a row of the class has a larger share than another."""
+    from scipy import stats
+
     areas = []
     for label in np.unique(target.labels):
         is_of_class = target.labels == label

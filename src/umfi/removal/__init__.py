@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from umfi.columns import Columns, Kind
 from umfi.contracts import DependenceRemover, ProtocolName, check_protocol
@@ -14,7 +13,7 @@ from umfi.errors import InputError, unknown_name
 from umfi.frames import drop_incomplete_rows, frame_like, read_columns
 from umfi.removal.auto import AutoRemover
 from umfi.removal.chained import ChainedRemover
-from umfi.removal.distortion import find_distortion
+from umfi.removal.distortion import find_distortion, mic_e
 from umfi.removal.linear import LinearRemover
 from umfi.removal.protected import MIN_CELL_ROWS, count_directions, has_rare_levels
 from umfi.removal.sliced import SlicedRemover
@@ -32,6 +31,7 @@ __all__ = [
     "find_distortion",
     "find_remover",
     "has_rare_levels",
+    "mic_e",
     "refuse_levels",
     "remove_dependence",
 ]
@@ -123,6 +123,8 @@ def remove_dependence(
     0  1.28 -0.08  0.25
     1  0.15 -0.18 -0.03
     """
+    import pandas as pd
+
     checked_protocol = check_protocol(protocol)
     chosen = find_remover(remover, checked_protocol)
     X, _ = drop_incomplete_rows(X) if missing == "drop" else (X, None)

@@ -47,6 +47,15 @@ class AutoRemover:
         """Refuse a tolerance that is no R²."""
         check_rounds(self.tolerance, 1)
 
+    @property
+    def removers(self) -> dict[str, DependenceRemover]:
+        """What is chosen from, by name, gentlest first."""
+        return {
+            "linear": LinearRemover(),
+            "transport": TransportRemover(),
+            "sliced": SlicedRemover(tolerance=self.tolerance),
+        }
+
     def choose(
         self, columns: Columns, feature: Columns, rng: np.random.Generator
     ) -> tuple[str, DependenceRemover]:
@@ -59,17 +68,14 @@ class AutoRemover:
         feature : Columns
             The protected feature or group.
         """
-        gentle: dict[str, DependenceRemover] = {
-            "linear": LinearRemover(),
-            "transport": TransportRemover(),
-        }
-        for name, remover in gentle.items():
+        *gentle, strongest = self.removers.items()
+        for name, remover in gentle:
             unrelated = remover.remove(columns, [feature], protocol="matched", rng=rng)
             told = unrelated.select(np.flatnonzero(~unrelated.is_constant()))
             seed = np.random.SeedSequence(int(rng.integers(2**63)))
             if find_leakage(told, feature, seed, enough=self.tolerance) <= self.tolerance:
                 return name, remover
-        return "sliced", SlicedRemover(tolerance=self.tolerance)
+        return strongest
 
     def remove(
         self,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
@@ -74,6 +73,8 @@ class LinearRemover:
 
 
 def _remove_where_significant(columns: Columns, protected: NDArray[np.float64]) -> Columns:
+    from scipy import stats
+
     found = regress(columns.values.T, protected)
     p_values = 2.0 * stats.t.sf(found.statistics, columns.n_rows - 2)
     is_kept = p_values >= PAPER_SIGNIFICANCE

@@ -1,0 +1,5 @@
+"""The command line: parse, call, write."""
+
+from umfi.cli.app import app
+
+__all__ = ["app"]

@@ -1,0 +1,239 @@
+"""Options that commands share, and how their words are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from umfi.errors import InputError
+
+__all__ = [
+    "Alpha",
+    "CheckpointFile",
+    "Data",
+    "Delimiter",
+    "Drop",
+    "Encoding",
+    "ExecutorName",
+    "Fresh",
+    "Groups",
+    "Jobs",
+    "Json",
+    "Kinds",
+    "Missing",
+    "Out",
+    "Permutations",
+    "Power",
+    "Remover",
+    "Repeats",
+    "Seed",
+    "Sheet",
+    "Subsample",
+    "Target",
+    "Task",
+    "Test",
+    "TimeLimit",
+    "option",
+    "read_groups",
+    "read_kinds",
+    "read_list",
+    "read_none",
+    "read_subsample",
+    "say_as_options",
+]
+
+
+def option(*names: str, metavar: str, help: str) -> Any:  # noqa: A002
+    """Return an option whose help is one line: it says itself what the default is."""
+    return typer.Option(*names, metavar=metavar, help=help, show_default=False)
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA", help="CSV, TSV, Parquet, Feather or Excel file.", show_default=False
+    ),
+]
+Target = Annotated[str, option("--target", "-t", metavar="NAME", help="Column to explain.")]
+Out = Annotated[
+    Path | None, option("--out", "-o", metavar="FOLDER", help="For the table and the report.")
+]
+Drop = Annotated[
+    list[str] | None,
+    option("--drop", metavar="NAMES", help="Columns to leave out: id,date (or give it again)"),
+]
+Kinds = Annotated[
+    list[str] | None,
+    option("--kinds", metavar="WORDS", help="What columns are: soil=categorical,ph=ordinal"),
+]
+Groups = Annotated[
+    list[str] | None,
+    option("--groups", metavar="WORDS", help="Columns taken as one: size=width,height"),
+]
+Missing = Annotated[
+    str, option("--missing", metavar="WORD", help="error (default), drop (the rows) or level")
+]
+Task = Annotated[
+    str, option("--task", metavar="WORD", help="auto (default), regression, classification")
+]
+Remover = Annotated[
+    str | None,
+    option("--remover", metavar="NAME", help="transport (default), linear, sliced, chained, auto"),
+]
+Power = Annotated[
+    str,
+    option("--power", metavar="NAME", help="forest (default), extra-trees, boosting, linear, ..."),
+]
+Test = Annotated[
+    str | None,
+    option("--test", metavar="NAME", help="permutation (default), full-permutation, none"),
+]
+Permutations = Annotated[
+    int | None, option("--permutations", metavar="N", help="Most permuted copies a feature, 199.")
+]
+Repeats = Annotated[
+    int | None, option("--repeats", metavar="N", help="5 by default, decompose 20.")
+]
+Subsample = Annotated[
+    float | None,
+    option("--subsample", metavar="SHARE", help="Of rows a repeat; 0.5 gives intervals."),
+]
+Alpha = Annotated[
+    float | None, option("--alpha", metavar="LEVEL", help="False discovery rate of related, 0.05.")
+]
+Seed = Annotated[int, option("--seed", metavar="N", help="The same gives the same numbers, 0.")]
+Jobs = Annotated[int | None, option("--jobs", metavar="N", help="Workers; all cores by default.")]
+ExecutorName = Annotated[
+    str | None, option("--executor", metavar="NAME", help="threads, processes, dask or tcp://...")
+]
+CheckpointFile = Annotated[
+    Path | None,
+    option("--checkpoint", metavar="FILE", help="Keeps what is done; by default in --out."),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Forget what a broken-off run has kept.", show_default=False),
+]
+TimeLimit = Annotated[
+    str | None, option("--time-limit", metavar="TIME", help="Stop after 30s, 10m or 1h30m.")
+]
+Delimiter = Annotated[
+    str | None, option("--delimiter", metavar="SIGN", help="Between columns, if not found out.")
+]
+Encoding = Annotated[
+    str | None, option("--encoding", metavar="NAME", help="Of a text file, if not found out.")
+]
+Sheet = Annotated[
+    str | None, option("--sheet", metavar="NAME", help="Of an Excel file; the first by default.")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON instead of a table.", show_default=False)
+]
+
+
+def read_list(words: Iterable[str] | None, known: Sequence[str] = ()) -> list[str]:
+    """Return names that are separated by commas, unless a name with commas is known as it is.
+
+    Examples
+    --------
+    >>> read_list(["id, date", "a,b"], known=["a,b"])
+    ['id', 'date', 'a,b']
+    """
+    names = []
+    for word in words or ():
+        names += [word] if word in known else [part.strip() for part in word.split(",")]
+    return [name for name in names if name]
+
+
+def read_kinds(words: Iterable[str] | None) -> dict[str, str] | None:
+    """Return kinds by column, from words such as "soil=categorical,ph=ordinal".
+
+    Examples
+    --------
+    >>> read_kinds(["soil=categorical", "a=b=ordinal"])
+    {'soil': 'categorical', 'a=b': 'ordinal'}
+    """
+    kinds = {}
+    for word in read_list(words):
+        name, sign, kind = word.rpartition("=")
+        if not sign or not name:
+            raise InputError(f"--kinds {word!r} has no kind: write it as --kinds NAME=categorical.")
+        kinds[name.strip()] = kind.strip()
+    return kinds or None
+
+
+def read_groups(words: Iterable[str] | None, known: Sequence[str]) -> dict[str, list[str]] | None:
+    """Return columns by group, from words such as "size=width,height".
+
+    Examples
+    --------
+    >>> read_groups(["size=width,height"], known=["width", "height"])
+    {'size': ['width', 'height']}
+    """
+    groups = {}
+    for word in words or ():
+        name, sign, members = word.partition("=")
+        if not sign or not name or not members:
+            raise InputError(
+                f"--groups {word!r} has no columns: write it as --groups NAME=first,second."
+            )
+        if name.strip() in groups:
+            raise InputError(f"--groups names {name!r} twice: name all its columns at once.")
+        groups[name.strip()] = read_list([members], known)
+    return groups or None
+
+
+def read_subsample(share: float | None) -> float | int | None:
+    """Return a share of the rows as it is, and more than one as a number of rows."""
+    return int(share) if share is not None and share > 1 and share.is_integer() else share
+
+
+# What the library calls its arguments, and how they are given here.
+OPTION_OF = {
+    "alpha": "--alpha",
+    "checkpoint": "--checkpoint",
+    "executor": "--executor",
+    "groups": "--groups",
+    "kinds": "--kinds",
+    "max_permutations": "--permutations",
+    "methods": "--methods",
+    "missing": "--missing",
+    "n_jobs": "--jobs",
+    "power": "--power",
+    "powers": "--powers",
+    "random_state": "--seed",
+    "remover": "--remover",
+    "repeats": "--repeats",
+    "subsample": "--subsample",
+    "task": "--task",
+    "test": "--test",
+    "time_limit": "--time-limit",
+}
+
+
+def say_as_options(message: str) -> str:
+    """Return a message of the library in the words of the command line.
+
+    Examples
+    --------
+    >>> say_as_options("fill them in, or pass missing='drop'; kinds= says otherwise.")
+    'fill them in, or pass --missing drop; --kinds says otherwise.'
+    """
+    names = "|".join(sorted(OPTION_OF, key=len, reverse=True))
+
+    def rewrite(match: re.Match[str]) -> str:
+        given, value = OPTION_OF[match[1]], (match[2] or "").strip("'")
+        follows = match.string[match.end() : match.end() + 1]
+        gap = " " if value or follows not in ("", " ", ".", ",", ";", ":", ")") else ""
+        return f"{given}{gap}{value}"
+
+    return re.sub(rf"(?<![\w.(-])({names})=('[^']*'|-?[\d.]*\d)?", rewrite, message)
+
+
+def read_none(word: str | None) -> Any:
+    """Return None for "none", which is how nothing is written on a command line."""
+    return None if word is None or word.lower() == "none" else word

@@ -1,0 +1,292 @@
+"""What commands print and write, and how they end."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import typer
+
+from umfi.checkpoint import forget, read_checkpoint
+from umfi.cli.options import say_as_options
+from umfi.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from umfi.result import ImportanceResult
+
+__all__ = [
+    "BAD_INPUT",
+    "INTERRUPTED",
+    "OUT_OF_TIME",
+    "RUN_FAILED",
+    "Keeping",
+    "make_folder",
+    "plain_errors",
+    "print_files",
+    "print_json",
+    "print_notes",
+    "print_result",
+    "print_table",
+    "printable",
+    "say",
+]
+
+BAD_INPUT, RUN_FAILED, OUT_OF_TIME, INTERRUPTED = 2, 3, 4, 130
+# Names are folded on narrow screens, but not narrower than this.
+MIN_NAME_WIDTH = 20
+
+
+def say(message: str) -> None:
+    """Print a line for the person in front of the screen, not for the program behind the pipe."""
+    typer.echo(printable(message), err=True)
+
+
+@contextmanager
+def plain_errors(*, is_json: bool = False) -> Iterator[None]:
+    """Print what is wrong as one sentence, and end with the code that says of what kind it is."""
+    try:
+        yield
+    except (InputError, RunError) as error:
+        code = BAD_INPUT if isinstance(error, InputError) else RUN_FAILED
+        _end(f"Error: {say_as_options(str(error))}", code, is_json)
+    except BrokenPipeError:
+        # Whoever read us has seen enough; what is left must not be told to nobody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except OSError as error:
+        where = f" {str(error.filename)!r}" if error.filename else ""
+        reason = error.strerror or str(error)
+        _end(
+            f"Error: A file cannot be read or written{where} ({reason}): close it elsewhere, make "
+            "room, or choose another --out.",
+            RUN_FAILED,
+            is_json,
+        )
+    except MemoryError:
+        way_out = "leave columns out by --drop, or take fewer workers by --jobs 1."
+        _end(f"Error: There is not enough memory: {way_out}", RUN_FAILED, is_json)
+    except KeyboardInterrupt as stop:
+        _end(str(stop) or "Stopped.", INTERRUPTED, is_json)
+
+
+def _end(message: str, code: int, is_json: bool) -> NoReturn:
+    if is_json:
+        print_json({"error": message.removeprefix("Error: "), "exit_code": code})
+    say(message)
+    raise typer.Exit(code) from None
+
+
+def make_folder(out: Path | None) -> Path | None:
+    """Make the folder for files before any long work, or raise."""
+    if out is None:
+        return None
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / ".umfi"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise InputError(
+            f"--out {str(out)!r} is no folder that can be written to ({error.strerror}): choose "
+            "another."
+        ) from None
+    return out
+
+
+class Keeping(NamedTuple):
+    """Where a run keeps what is done.
+
+    Attributes
+    ----------
+    path : file, if any
+    is_own : whether it was not asked for by name, and goes when all is done
+    repeats : how many repeats the run that is kept there was asked for
+    """
+
+    path: Path | None
+    is_own: bool
+    repeats: int = 0
+
+    @classmethod
+    def choose(
+        cls, command: str, folder: Path | None, checkpoint: Path | None, *, is_fresh: bool
+    ) -> Keeping:
+        """Return where to keep a run: in the file that was named, or else in the folder."""
+        is_own = checkpoint is None and folder is not None
+        path = checkpoint
+        if checkpoint is None and folder is not None:
+            path = folder / f"unfinished-{command}.umfi"
+        if is_fresh and path is not None and path.exists():
+            forget(path)
+        return cls(path, is_own, _kept_repeats(path))
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Say how to go on if an interrupt comes while nothing is under way that would say so."""
+        try:
+            yield
+        except InputError as error:
+            if "holds another run" not in str(error):
+                raise
+            raise InputError(f"{error} --fresh starts anew.") from None
+        except KeyboardInterrupt as stop:
+            if str(stop) or self.path is None or not self.path.exists():
+                raise
+            raise KeyboardInterrupt(
+                f"Stopped: what is done is kept in {self.path}, and the same command goes on from "
+                "there."
+            ) from None
+
+    def end(self, reasons: Iterable[object], repeats: int = 0) -> None:
+        """Remove the file if all is done; if not, say how to go on, and end with a fitting code.
+
+        ``reasons`` are why results are not complete, None if they are; ``repeats`` is how many
+        were asked for now.
+        """
+        stopped = [str(reason) for reason in reasons if reason is not None]
+        if not stopped:
+            if self.is_own and self.path is not None:
+                if self.repeats > repeats:
+                    say(f"{self.path} holds more repeats than these, and is kept.")
+                    return
+                # All it held is in the result now, and the next run may be another one.
+                self.path.unlink(missing_ok=True)
+            return
+        if self.path is not None:
+            say(f"What is done is kept in {self.path}: the same command goes on from there.")
+        is_interrupted = any("interrupted" in reason for reason in stopped)
+        raise typer.Exit(INTERRUPTED if is_interrupted else OUT_OF_TIME)
+
+
+def _kept_repeats(path: Path | None) -> int:
+    """Return how many repeats a file was asked for."""
+    if path is None or not path.is_file():
+        return 0
+    return max((int(run.outline.get("repeats", 0)) for run in read_checkpoint(path)), default=0)
+
+
+def printable(text: str) -> str:
+    """Return text without letters that would steer a terminal."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else "\ufffd" for letter in text
+    )
+
+
+def print_table(table: pd.DataFrame, *, left: Iterable[str] = ("feature",)) -> None:
+    """Print columns of text; names may be folded, and nothing is cut."""
+    from rich import box
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    left = tuple(left)
+    cells = table.map(lambda cell: printable(str(cell)))
+    widest = {
+        str(name): max([cell_len(str(name)), *map(cell_len, column)])
+        for name, column in cells.items()
+    }
+    least = {
+        name: min(width, MIN_NAME_WIDTH) if name in left else width
+        for name, width in widest.items()
+    }
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in widest:
+        shown.add_column(
+            Text(name),
+            justify="left" if name in left else "right",
+            overflow="fold",
+            min_width=least[name],
+            no_wrap=name not in left,
+        )
+    for row in cells.itertuples(index=False):
+        shown.add_row(*map(Text, row))
+    console = Console()
+    # What is wider than the screen goes on in the next line; files and pipes have no width.
+    needed = sum((least if console.is_terminal else widest).values()) + 3 * len(widest)
+    Console(width=max(console.width, needed)).print(shown)
+
+
+def print_result(result: ImportanceResult) -> None:
+    """Print the answer: in words, as a table, and what to know about it."""
+    from umfi.report import answer_in_words
+
+    settings = result.settings
+    typer.echo(
+        printable(
+            f"{settings['method']} importance for {settings['target']} in {settings['measure']}: "
+            f"{settings['n_rows']:,} rows, {settings['n_features']:,} features, "
+            f"{result.n_repeats} {'repeat' if result.n_repeats == 1 else 'repeats'}"
+            + (f" of {sampled:,} rows" if (sampled := settings.get("n_sampled_rows")) else "")
+        )
+    )
+    print_table(_readable_columns(result), left=("feature", "related"))
+    typer.echo(printable(say_as_options(" ".join(answer_in_words(result)))))
+    print_notes(result.notes)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print what a reader should know."""
+    for note in notes:
+        typer.echo(printable(f"Note: {say_as_options(note)}"))
+
+
+def print_files(files: Iterable[Path]) -> None:
+    """Print what was written."""
+    if files:
+        typer.echo("Written: " + ", ".join(map(str, files)))
+
+
+def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
+    """Return what is shown of a result, as text: whatever was computed."""
+    import pandas as pd
+
+    from umfi.parts import describe_parts
+
+    table = result.table
+    shown = pd.DataFrame({"feature": table["feature"].astype(str)})
+    shown["importance"] = table["importance"].map("{:.4f}".format)
+    if result.part_scores is not None:
+        described = describe_parts(table)
+        shown = shown.join(described)
+    elif "low" in table:
+        shown["95 % interval"] = [
+            f"{low:.4f} to {high:.4f}"
+            for low, high in zip(table["low"], table["high"], strict=True)
+        ]
+    elif result.n_repeats > 1:
+        shown["spread"] = table["spread"].map("{:.4f}".format)
+    if "p_value" in table:
+        stars = table["tail"].map({True: "*", False: ""})
+        shown["p-value"] = table["p_value"].map("{:.2g}".format) + stars
+        shown["q-value"] = table["q_value"].map("{:.2g}".format)
+        leaks = table["leaks"].map({True: " (leaks)", False: ""})
+        shown["related"] = table["related"].map({True: "yes", False: "no"}) + leaks
+    return shown
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print for machines: numbers that JSON does not know are null."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
+    text = json.dumps(_plain(document), indent=1, ensure_ascii=encoding != "utf8", allow_nan=False)
+    typer.echo(text)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)

@@ -1,0 +1,258 @@
+"""``umfi rank`` and ``umfi demo``: importances of one table."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from umfi.cli import options
+from umfi.cli.loading import Loaded, load_table
+from umfi.cli.output import (
+    Keeping,
+    make_folder,
+    plain_errors,
+    print_files,
+    print_json,
+    print_result,
+)
+from umfi.errors import InputError, unknown_name
+from umfi.result import TESTED_METHODS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from umfi.result import ImportanceResult
+
+__all__ = ["demo", "rank"]
+
+METHODS = (
+    "ultra_marginal",
+    "decompose",
+    "marginal_contribution",
+    "ablation",
+    "bivariate",
+    "permutation",
+    "conditional_permutation",
+)
+REMOVING_METHODS = ("ultra_marginal", "decompose")
+TESTS = ("permutation", "full-permutation", "none")
+DEFAULT_REPEATS, DEFAULT_PERMUTATIONS, DECOMPOSE_REPEATS = 5, 199, 20
+
+
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="ultra_marginal (default), decompose, ablation, ...",
+        show_default=False,
+    ),
+]
+
+
+def rank(
+    data: options.Data,
+    target: options.Target,
+    out: options.Out = None,
+    method: Method = METHODS[0],
+    drop: options.Drop = None,
+    kinds: options.Kinds = None,
+    groups: options.Groups = None,
+    missing: options.Missing = "error",
+    task: options.Task = "auto",
+    remover: options.Remover = None,
+    power: options.Power = "forest",
+    test: options.Test = None,
+    permutations: options.Permutations = None,
+    alpha: options.Alpha = None,
+    repeats: options.Repeats = None,
+    subsample: options.Subsample = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    executor: options.ExecutorName = None,
+    time_limit: options.TimeLimit = None,
+    checkpoint: options.CheckpointFile = None,
+    fresh: options.Fresh = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    json: options.Json = False,
+) -> None:
+    """Rank the features of a table by what they tell about a response.
+
+    Example: umfi rank data.csv --target y --drop id --out results
+    """
+    with plain_errors(is_json=json):
+        if method not in METHODS:
+            raise unknown_name("method", method, METHODS)
+        of_tests = {"--test": test, "--permutations": permutations, "--alpha": alpha}
+        _refuse_idle(method, TESTED_METHODS, of_tests)
+        _refuse_idle(method, REMOVING_METHODS, {"--remover": remover})
+        folder = make_folder(out)
+        loaded = load_table(
+            data,
+            target,
+            drop=drop,
+            kinds=kinds,
+            missing=missing,
+            delimiter=delimiter,
+            encoding=encoding,
+            sheet=sheet,
+        )
+        settings: dict[str, Any] = {
+            "task": task,
+            "power": power,
+            "kinds": loaded.kinds,
+            "missing": missing,
+            "groups": options.read_groups(groups, loaded.names),
+            "repeats": _usual_repeats(method) if repeats is None else repeats,
+            "random_state": seed,
+            "n_jobs": jobs,
+            "executor": executor,
+            "time_limit": time_limit,
+        }
+        if subsample is not None:
+            settings["subsample"] = options.read_subsample(subsample)
+        if remover is not None:
+            settings["remover"] = remover
+        if test is not None and test not in TESTS:
+            raise unknown_name("test", test, TESTS)
+        if method in TESTED_METHODS:
+            asked = "permutation" if test is None else options.read_none(test)
+            settings |= {
+                "test": asked,
+                "max_permutations": DEFAULT_PERMUTATIONS if permutations is None else permutations,
+                "alpha": 0.05 if alpha is None else alpha,
+            }
+        _rank(method, loaded, settings, folder, checkpoint, is_fresh=fresh, is_json=json)
+
+
+def _refuse_idle(method: str, methods: tuple[str, ...], given: dict[str, Any]) -> None:
+    """Raise if options were given that the method would not look at."""
+    idle = [name for name, value in given.items() if value is not None]
+    if idle and method not in methods:
+        raise InputError(
+            f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} for {', '.join(methods)}: "
+            f"leave it out with --method {method}."
+        )
+
+
+def _usual_repeats(method: str) -> int:
+    """Return how often all is run: what decompose says needs intervals."""
+    return DECOMPOSE_REPEATS if method == "decompose" else DEFAULT_REPEATS
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for the table and the report.")
+    ] = Path("demo"),
+    parts: Annotated[
+        bool,
+        typer.Option(
+            "--parts", help="Also what each feature tells alone, and who could replace it."
+        ),
+    ] = False,
+    jobs: options.Jobs = None,
+    executor: options.ExecutorName = None,
+    time_limit: options.TimeLimit = None,
+    checkpoint: options.CheckpointFile = None,
+    fresh: options.Fresh = False,
+    json: options.Json = False,
+) -> None:
+    """Rank the features of a real table that needs no download (breast cancer, 569 x 30).
+
+    Example: umfi demo --out demo
+    """
+    with plain_errors(is_json=json):
+        from sklearn.datasets import load_breast_cancer
+
+        folder = make_folder(out)
+        data = load_breast_cancer(as_frame=True)
+        diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
+        settings: dict[str, Any] = {
+            "random_state": 0,
+            "n_jobs": jobs,
+            "executor": executor,
+            "time_limit": time_limit,
+        }
+        if parts:
+            settings["repeats"] = DECOMPOSE_REPEATS
+        else:
+            settings |= {
+                "test": "permutation",
+                "max_permutations": DEFAULT_PERMUTATIONS,
+                "repeats": DEFAULT_REPEATS,
+            }
+        method = "decompose" if parts else "ultra_marginal"
+        _rank(
+            method,
+            Loaded(data.data, diagnosis),
+            settings,
+            folder,
+            checkpoint,
+            is_fresh=fresh,
+            is_json=json,
+        )
+
+
+def _rank(
+    method: str,
+    loaded: Loaded,
+    settings: dict[str, Any],
+    folder: Path | None,
+    checkpoint: Path | None,
+    *,
+    is_fresh: bool = False,
+    is_json: bool = False,
+) -> None:
+    """Run a method, print and write what it found; the notes were said already."""
+    keeping = Keeping.choose("rank", folder, checkpoint, is_fresh=is_fresh)
+    run = getattr(import_module("umfi.methods"), method)
+    with keeping.told():
+        result: ImportanceResult = run(loaded.X, loaded.y, checkpoint=keeping.path, **settings)
+        all_notes = [*loaded.notes, *result.settings["notes"]]
+        noted = replace(result, settings=result.settings | {"notes": all_notes, **_command()})
+        files = _write(noted, loaded.X, folder) if folder is not None else []
+    if is_json:
+        print_json(_document(noted, files))
+    else:
+        print_result(result)
+        print_files(files)
+    keeping.end([result.settings.get("stopped")], result.n_repeats)
+
+
+def _command() -> dict[str, str]:
+    """Return the command that was typed, if one was."""
+    program = Path(sys.argv[0]).stem
+    return {"command": shlex.join([program, *sys.argv[1:]])} if program == "umfi" else {}
+
+
+def _write(result: ImportanceResult, X: pd.DataFrame, folder: Path) -> list[Path]:
+    from umfi.plots import save_picture
+
+    csv = folder / "importance.csv"
+    result.table.to_csv(csv, index=False)
+    return [
+        csv,
+        result.save(folder / "result.json"),
+        save_picture(result.plot, folder / "importance.png"),
+        result.report(folder / "report.html", X),
+    ]
+
+
+def _document(result: ImportanceResult, files: list[Path]) -> dict[str, Any]:
+    from umfi.report import answer_in_words
+
+    return {
+        "answer": options.say_as_options(" ".join(answer_in_words(result))),
+        "features": result.table.to_dict("records"),
+        "notes": result.notes,
+        "settings": result.settings,
+        "files": [str(path) for path in files],
+    }

@@ -1,0 +1,109 @@
+"""``umfi reproduce``: the experiments of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from umfi.cli import options
+from umfi.cli.output import plain_errors, print_files, print_json, print_table, printable, say
+
+if TYPE_CHECKING:
+    from umfi.experiments import Reproduced
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    experiment: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="list, all, or one such as figure1.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path, options.option("--out", "-o", metavar="FOLDER", help="For numbers and pictures.")
+    ] = Path("reproduction"),
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full/--quick", help="The paper's numbers of runs; hours.", show_default=False
+        ),
+    ] = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    executor: options.ExecutorName = None,
+    time_limit: Annotated[
+        str | None,
+        options.option(
+            "--time-limit", metavar="TIME", help="For each: 30m or 2h; says what was cut."
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Run an experiment of the paper, and tell which of its claims hold.
+
+    Example: umfi reproduce figure1 --out reproduction
+    """
+    with plain_errors(is_json=json):
+        from umfi.errors import unknown_name
+        from umfi.experiments import EXPERIMENTS
+        from umfi.experiments import reproduce as run
+
+        if experiment == "list":
+            _print_list()
+            return
+        names = EXPERIMENTS if experiment == "all" else (experiment,)
+        if experiment != "all" and experiment not in EXPERIMENTS:
+            raise unknown_name("experiment", experiment, ("list", "all", *EXPERIMENTS))
+        found = []
+        for name in names:
+            try:
+                one = run(
+                    name, out, is_full=full, seed=seed, n_jobs=jobs, executor=executor,
+                    time_limit=time_limit, progress=_show_steps,
+                )  # fmt: skip
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(
+                    f"Stopped: what is done is kept in {out / name}, and the same command goes on "
+                    "from there."
+                ) from None
+            found.append(one)
+            if not json:
+                say(f"{name}: {one.title}, {one.seconds:.0f} s")
+        if json:
+            print_json({one.name: [claim.to_plain() for claim in one.claims] for one in found})
+            return
+        _print_claims(found)
+        print_files([path for one in found for path in one.files] if len(found) == 1 else [out])
+
+
+def _print_list() -> None:
+    from importlib import import_module
+
+    from umfi.experiments import EXPERIMENTS
+
+    for name in EXPERIMENTS:
+        typer.echo(f"{name:9} {import_module(f'umfi.experiments.{name}').TITLE}")
+
+
+def _print_claims(found: list[Reproduced]) -> None:
+    import pandas as pd
+
+    rows = [{"experiment": one.name, **claim.to_plain()} for one in found for claim in one.claims]
+    table = pd.DataFrame(rows)[["experiment", "claim", "found", "holds if", "paper", "verdict"]]
+    print_table(table.astype(str), left=("experiment", "claim", "paper", "verdict"))
+    n_held = sum(claim.holds for one in found for claim in one.claims)
+    typer.echo(printable(f"{n_held} of {len(rows)} claims hold."))
+
+
+@contextmanager
+def _show_steps(title: str, n_steps: int) -> Iterator[Callable[[int], None]]:
+    from umfi.tasks import progress_bar
+
+    with progress_bar(title, n_steps, None) as advance:
+        yield advance

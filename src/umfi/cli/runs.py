@@ -1,0 +1,86 @@
+"""``umfi status`` and ``umfi merge``: long runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from umfi.cli.output import plain_errors, print_result, print_table, printable
+from umfi.errors import InputError, listed
+
+if TYPE_CHECKING:
+    from umfi.status import RunStatus
+
+__all__ = ["merge", "status"]
+
+
+def status(
+    checkpoint: Annotated[
+        Path, typer.Argument(help="The file that keeps a run.", show_default=False)
+    ],
+) -> None:
+    """Show how far a run is, and the importances so far; it may be going on.
+
+    Example: umfi status run.umfi
+    """
+    with plain_errors():
+        from umfi.status import checkpoint_status
+
+        if checkpoint.is_dir():
+            checkpoint = _find_unfinished(checkpoint)
+        runs = checkpoint_status(checkpoint)
+        if not runs:
+            typer.echo(f"{checkpoint} holds no run yet.")
+        for run in runs:
+            _print_status(run)
+
+
+def _find_unfinished(folder: Path) -> Path:
+    """Return the checkpoint in a folder that --out named."""
+    found = sorted(folder.glob("*.umfi"))
+    if len(found) == 1:
+        return found[0]
+    names = f"one of {listed(path.name for path in found)}" if found else "another folder"
+    raise InputError(f"{str(folder)!r} holds {len(found)} unfinished runs: pass {names}.")
+
+
+def merge(
+    out: Annotated[Path, typer.Argument(help="The checkpoint to write.", show_default=False)],
+    parts: Annotated[
+        list[Path], typer.Argument(help="Checkpoints of several machines.", show_default=False)
+    ],
+) -> None:
+    """Put the checkpoints of several machines together, each of which did its share of a run.
+
+    Example: umfi merge run.umfi part1.umfi part2.umfi part3.umfi
+    """
+    with plain_errors():
+        from umfi.status import merge_checkpoints
+
+        for run in merge_checkpoints(parts, out):
+            _print_status(run)
+        typer.echo(f"Written: {out}")
+
+
+def _print_status(run: RunStatus) -> None:
+    from umfi.status import format_seconds
+
+    stages = run.stages
+    n_done, n_left = int(stages["done"].sum()), int(stages["left"].sum())
+    title = f"{run.label}: {run.method}" if run.label else run.method
+    left = f"{n_left:,} left, about {format_seconds(run.seconds_left)}" if n_left else "none left"
+    typer.echo(printable(f"{title} of {run.settings.get('target')}, begun {run.begun}"))
+    typer.echo(f"{n_done:,} tasks done, {left}")
+    shown = stages.rename(columns={"seconds": "seconds each"})
+    shown = shown[["stage", "done", "left", "seconds each"]].assign(
+        **{
+            "done": stages["done"].map("{:,}".format),
+            "left": stages["left"].map("{:,}".format),
+            "seconds each": stages["seconds"].map("{:.3g}".format),
+        }
+    )
+    print_table(shown, left=("stage",))
+    if run.result is not None:
+        print_result(run.result)

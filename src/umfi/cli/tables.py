@@ -1,0 +1,238 @@
+"""``umfi compare`` and ``umfi diagnose``: several methods, or several removers, on one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from umfi.cli import options
+from umfi.cli.loading import load_table
+from umfi.cli.output import (
+    Keeping,
+    make_folder,
+    plain_errors,
+    print_files,
+    print_json,
+    print_notes,
+    print_table,
+    printable,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+    from umfi.comparison import Comparison
+
+__all__ = ["compare", "diagnose"]
+
+LEFT = ("remover", "feature", "choice", "verdict")
+
+
+def compare(
+    data: options.Data,
+    target: options.Target,
+    out: options.Out = None,
+    methods: Annotated[
+        list[str] | None,
+        options.option(
+            "--methods", metavar="NAMES", help="ultra_marginal,ablation,permutation,..."
+        ),
+    ] = None,
+    powers: Annotated[
+        list[str] | None,
+        options.option("--powers", metavar="NAMES", help="forest,linear,boosting,..."),
+    ] = None,
+    drop: options.Drop = None,
+    kinds: options.Kinds = None,
+    groups: options.Groups = None,
+    missing: options.Missing = "error",
+    task: options.Task = "auto",
+    remover: options.Remover = None,
+    repeats: options.Repeats = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    executor: options.ExecutorName = None,
+    time_limit: options.TimeLimit = None,
+    checkpoint: options.CheckpointFile = None,
+    fresh: options.Fresh = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    json: options.Json = False,
+) -> None:
+    """Compare what several methods say about the features of a table.
+
+    Example: umfi compare data.csv --target y --methods ultra_marginal,ablation
+    """
+    with plain_errors(is_json=json):
+        from umfi.comparison import compare as run
+
+        folder = make_folder(out)
+        loaded = load_table(
+            data,
+            target,
+            drop=drop,
+            kinds=kinds,
+            missing=missing,
+            delimiter=delimiter,
+            encoding=encoding,
+            sheet=sheet,
+        )
+        keeping = Keeping.choose("compare", folder, checkpoint, is_fresh=fresh)
+        with keeping.told():
+            found = run(
+                loaded.X,
+                loaded.y,
+                methods=options.read_list(methods) or None,
+                powers=options.read_list(powers) or ("forest",),
+                task=task,
+                random_state=seed,
+                kinds=loaded.kinds,
+                missing=missing,
+                groups=options.read_groups(groups, loaded.names),
+                repeats=5 if repeats is None else repeats,
+                n_jobs=jobs,
+                executor=executor,
+                time_limit=time_limit,
+                checkpoint=keeping.path,
+                **({} if remover is None else {"remover": remover}),
+            )
+        files = _write_comparison(found, folder) if folder is not None else []
+        if json:
+            print_json(
+                {
+                    "features": found.table.to_dict("records"),
+                    "measures": {n: r.settings["measure"] for n, r in found.results.items()},
+                    "notes": [*loaded.notes, *found.notes],
+                    "settings": {n: r.settings for n, r in found.results.items()},
+                    "files": [str(path) for path in files],
+                }
+            )
+        else:
+            _print_comparison(found)
+            print_files(files)
+        stopped = [result.settings.get("stopped") for result in found.results.values()]
+        keeping.end(stopped, max(result.n_repeats for result in found.results.values()))
+
+
+def _write_comparison(found: Comparison, folder: Path) -> list[Path]:
+    from umfi.plots import save_picture
+
+    csv = folder / "comparison.csv"
+    found.table.to_csv(csv, index=False)
+    files = [csv, save_picture(lambda: found.plot()[0], folder / "comparison.png")]
+    for name, result in found.results.items():
+        stem = "".join(letter if letter.isalnum() else "_" for letter in name)
+        files.append(result.save(folder / f"{stem}.json"))
+    return files
+
+
+def _print_comparison(found: Comparison) -> None:
+    units = {name: f"{name} [{r.settings['measure']}]" for name, r in found.results.items()}
+    print_table(_as_text(found.table.rename(columns=units)))
+    if len(found.results) > 1:
+        typer.echo("Agreement of the rankings (rank correlation):")
+        print_table(_as_text(found.agreement.reset_index(names="method"), 2), left=("method",))
+    print_notes(found.notes)
+
+
+def diagnose(
+    data: options.Data,
+    target: Annotated[
+        str | None,
+        options.option("--target", "-t", metavar="NAME", help="Response, for what removal costs."),
+    ] = None,
+    out: options.Out = None,
+    removers: Annotated[
+        list[str] | None,
+        options.option("--removers", metavar="NAMES", help="linear,transport,sliced,chained,auto"),
+    ] = None,
+    drop: options.Drop = None,
+    kinds: options.Kinds = None,
+    missing: options.Missing = "error",
+    task: options.Task = "auto",
+    seed: options.Seed = 0,
+    jobs: options.Jobs = None,
+    executor: options.ExecutorName = None,
+    time_limit: options.TimeLimit = None,
+    checkpoint: options.CheckpointFile = None,
+    fresh: options.Fresh = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
+    json: options.Json = False,
+) -> None:
+    """Tell whether removal works on a table: what is left of each feature in the others.
+
+    Example: umfi diagnose data.csv --target y --removers linear,transport,sliced
+    """
+    with plain_errors(is_json=json):
+        from umfi.methods import diagnose as run
+        from umfi.plots import save_picture
+
+        folder = make_folder(out)
+        loaded = load_table(
+            data,
+            target,
+            drop=drop,
+            kinds=kinds,
+            missing=missing,
+            delimiter=delimiter,
+            encoding=encoding,
+            sheet=sheet,
+        )
+        chosen = options.read_list(removers) or ["transport"]
+        keeping = Keeping.choose("diagnose", folder, checkpoint, is_fresh=fresh)
+        with keeping.told():
+            found = run(
+                loaded.X,
+                loaded.y,
+                remover=chosen,
+                task=task,
+                kinds=loaded.kinds,
+                missing=missing,
+                random_state=seed,
+                n_jobs=jobs,
+                executor=executor,
+                time_limit=time_limit,
+                checkpoint=keeping.path,
+            )
+        files = []
+        if folder is not None:
+            found.table.to_csv(folder / "diagnosis.csv", index=False)
+            files = [
+                folder / "diagnosis.csv",
+                save_picture(found.plot, folder / "diagnosis.png"),
+            ]
+        if json:
+            print_json(
+                {
+                    "features": found.table.to_dict("records"),
+                    "summary": found.summary.to_dict("records"),
+                    "advice": found.advice,
+                    "notes": loaded.notes,
+                    "settings": found.settings,
+                    "files": [str(path) for path in files],
+                }
+            )
+        else:
+            for table in (found.table, found.summary):
+                print_table(_as_text(table.dropna(axis=1, how="all"), 3), left=LEFT)
+            for sentence in found.advice:
+                typer.echo(printable(options.say_as_options(sentence)))
+            print_files(files)
+        keeping.end([found.settings.get("stopped")])
+
+
+def _as_text(table: pd.DataFrame, n_digits: int = 4) -> pd.DataFrame:
+    shown = table.copy()
+    for name in shown:
+        column: Any = shown[name]
+        if column.dtype.kind == "f":
+            shown[name] = column.map(
+                lambda value: "" if value != value else f"{value:.{n_digits}f}"
+            )
+    return shown.astype(str)

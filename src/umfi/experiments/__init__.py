@@ -1,0 +1,7 @@
+"""The experiments of the paper, each in a file of its own, which public names are enough for."""
+
+from umfi.experiments.claims import Claim
+from umfi.experiments.reproduction import EXPERIMENTS, Reproduced, conclude, reproduce
+from umfi.experiments.workshop import Tables, Workshop
+
+__all__ = ["EXPERIMENTS", "Claim", "Reproduced", "Tables", "Workshop", "conclude", "reproduce"]

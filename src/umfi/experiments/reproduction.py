@@ -1,0 +1,253 @@
+"""One experiment from beginning to end: measured, judged, drawn and written down.
+
+What was measured stays in tables, and the verdict is made of these alone, so that it can be made
+again without measuring again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pandas as pd
+
+from umfi.errors import InputError, RunError, unknown_name
+from umfi.experiments.claims import Claim
+from umfi.experiments.workshop import CHECKPOINT_NAME, TIMINGS_NAME, Tables, Workshop
+from umfi.tasks import Budget, count_workers, read_seconds
+from umfi.version import __version__, source_digest
+
+__all__ = ["EXPERIMENTS", "Reproduced", "conclude", "reproduce"]
+
+# In the order of the paper; table 1 belongs to figures 3 and 4.
+EXPERIMENTS = (
+    "figure1", "figure3", "figure4", "figure6", "figure7", "figure8", "figure9", "figure10",
+    "figure11", "figure12", "figure13", "figure14", "figure15",
+)  # fmt: skip
+MEASURED_NAME = "measured.json"
+SECONDS_NAME = "seconds.json"
+SHOWN = ("claim", "found", "holds if", "paper", "verdict")
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What is known of a measurement beside its tables.
+
+    Attributes
+    ----------
+    settings : dict
+        What decides the numbers.
+    seconds : float
+        What it took, all starts together.
+    n_workers : int
+    notes : list of str
+        What was left out.
+    tables : list of str
+        Names of the tables.
+    """
+
+    settings: dict[str, Any]
+    seconds: float
+    n_workers: int
+    notes: list[str]
+    tables: list[str]
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What is left of an experiment.
+
+    Attributes
+    ----------
+    name, title, statement : str
+        The last is what the paper claims, in words.
+    claims : list of Claim
+    notes : list of str
+        Differences from the paper, of the experiment and of this run.
+    is_full : bool
+    seconds : float
+        What it took, all starts together.
+    n_workers : int
+    files : list of Path
+    """
+
+    name: str
+    title: str
+    statement: str
+    claims: list[Claim]
+    notes: list[str]
+    is_full: bool
+    seconds: float
+    n_workers: int
+    files: list[Path]
+
+    @property
+    def words(self) -> list[str]:
+        """The claim, what was found and every difference, as lines of Markdown."""
+        rows = [claim.to_plain() for claim in self.claims]
+        size = "With the paper's numbers of runs" if self.is_full else "With fewer runs"
+        return [
+            self.statement,
+            "",
+            f"{size}, in {_say_seconds(self.seconds)} on {self.n_workers} cores.",
+            "",
+            f"| {' | '.join(SHOWN)} |",
+            "|---" * len(SHOWN) + "|",
+            *("| " + " | ".join(str(row[key]) for key in SHOWN) + " |" for row in rows),
+            "",
+            "Differences from the paper:",
+            "",
+            *(f"- {note}" for note in self.notes),
+        ]
+
+
+def reproduce(
+    name: str,
+    folder: str | os.PathLike[str],
+    *,
+    is_full: bool = False,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    executor: Any = None,
+    time_limit: float | str | None = None,
+    progress: Callable[[str, int], Any] | None = None,
+) -> Reproduced:
+    """Run an experiment and write its numbers, picture and verdict; done ones are only judged.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`EXPERIMENTS`.
+    folder : path
+        Each experiment has a folder in it.
+    is_full : bool
+        Whether it has the size of the paper's, or one of minutes.
+    seed : int
+    n_jobs, executor
+        As for all methods.
+    time_limit : float or str, optional
+        After this time, all starts together, replications that are not needed are left out and
+        noted; a later call with more time goes on from there.
+    progress : callable, optional
+        See :class:`Workshop`.
+    """
+    experiment = _find(name)
+    seconds_allowed = read_seconds(time_limit)
+    own = Path(folder) / name
+    settings = {
+        "seed": seed,
+        "is_full": is_full,
+        "time_limit": seconds_allowed,
+        "umfi": f"{__version__} ({source_digest(whole=True)})",
+    }
+    if _read_measured(own, settings) is None:
+        workshop = Workshop(own, is_full, seed, n_jobs, executor, progress)
+        _measure(experiment, workshop, settings)
+    return conclude(name, folder)
+
+
+def conclude(name: str, folder: str | os.PathLike[str]) -> Reproduced:
+    """Judge and draw what an experiment measured, whatever version of the library measured it."""
+    experiment = _find(name)
+    own = Path(folder) / name
+    measured = _read_measured(own)
+    if measured is None:
+        raise InputError(f"{str(own)!r} holds no measurements: run 'umfi reproduce {name}' first.")
+    paths = [own / f"{table}.csv" for table in measured.tables]
+    # Judged as read, so that a verdict made again is the same.
+    tables = {path.stem: pd.read_csv(path) for path in paths}
+    claims = experiment.judge(tables)
+    pd.DataFrame([claim.to_plain() for claim in claims]).to_csv(own / "claims.csv", index=False)
+    found = Reproduced(
+        name=name,
+        title=experiment.TITLE,
+        statement=experiment.CLAIM,
+        claims=claims,
+        notes=[*experiment.DIFFERENCES, *measured.notes],
+        is_full=measured.settings["is_full"],
+        seconds=measured.seconds,
+        n_workers=measured.n_workers,
+        files=[*paths, own / "claims.csv", *_draw(experiment, tables, own, name)],
+    )
+    verdict = own / "verdict.md"
+    verdict.write_text("\n".join([f"# {name}: {found.title}", "", *found.words, ""]), "utf-8")
+    found.files.append(verdict)
+    return found
+
+
+def _find(name: str) -> Any:
+    if name not in EXPERIMENTS:
+        raise unknown_name("experiment", name, EXPERIMENTS)
+    return import_module(f"umfi.experiments.{name}")
+
+
+def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> None:
+    """Run an experiment, and write its tables and what is known of them."""
+    own = workshop.folder
+    own.mkdir(parents=True, exist_ok=True)
+    clock = own / SECONDS_NAME
+    before = float(json.loads(clock.read_text())) if clock.exists() else 0.0
+    if settings["time_limit"] is not None:
+        # A limit that is over already leaves one step of everything.
+        workshop = replace(workshop, budget=Budget(max(settings["time_limit"] - before, 1e-3)))
+    start = perf_counter()
+    try:
+        tables: Tables = experiment.measure(workshop)
+    finally:
+        seconds = before + perf_counter() - start
+        clock.write_text(json.dumps(seconds))
+    for table_name, table in tables.items():
+        table.to_csv(own / f"{table_name}.csv", index=False)
+    n_workers = count_workers(workshop.n_jobs)
+    measured = _Measured(settings, seconds, n_workers, workshop.notes, list(tables))
+    path = own / MEASURED_NAME
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(json.dumps(asdict(measured), indent=1), encoding="utf-8")
+    unfinished.replace(path)
+    if not workshop.notes:  # Else a later start may go on.
+        for left in (CHECKPOINT_NAME, TIMINGS_NAME, SECONDS_NAME):
+            (own / left).unlink(missing_ok=True)
+
+
+def _read_measured(folder: Path, settings: dict[str, Any] | None = None) -> _Measured | None:
+    """Return what is known of a measurement; None if there is none with these settings."""
+    path = folder / MEASURED_NAME
+    if not path.exists():
+        return None
+    try:
+        measured = _Measured(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        raise RunError(f"{str(path)!r} cannot be read: remove it to run the experiment.") from None
+    return measured if settings is None or measured.settings == settings else None
+
+
+def _draw(experiment: Any, tables: Tables, folder: Path, name: str) -> list[Path]:
+    """Write the picture as PNG and SVG, and return the paths."""
+    import matplotlib.pyplot as plt
+
+    figure = experiment.draw(tables)
+    paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
+    for path in paths:
+        figure.savefig(path, dpi=150)
+    plt.close(figure)
+    return paths
+
+
+def _say_seconds(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> _say_seconds(95.0), _say_seconds(7260.0)
+    ('95 s', '2 h 1 min')
+    """
+    if seconds < 120.0:
+        return f"{seconds:.0f} s"
+    hours, minutes = divmod(round(seconds / 60.0), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

@@ -1,0 +1,346 @@
+"""From the answers of a run to its result: of one that is complete, broken off, or going on.
+
+Only answers and an outline are needed, so that a checkpoint can be read without the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from umfi.errors import InputError, listed
+from umfi.inference import PermutationTest
+from umfi.methods.outline import Outline, ScorePair
+from umfi.methods.trials import Plan, Trial
+from umfi.parts import SCORED_PARTS
+from umfi.power import Leakage, leakage_limit
+from umfi.result import SCORE_COLUMNS, ImportanceResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "CHOICE",
+    "SCORES",
+    "SUBSETS",
+    "TREES",
+    "AnswersOf",
+    "assemble",
+    "gather_runs",
+    "leakage_stage",
+    "test_stage",
+]
+
+# Stages of runs, by what their tasks answer.
+CHOICE = "choice of removers"
+SCORES = "scores"
+SUBSETS = "subsets"
+TREES = "trees"
+
+# From a stage to its answers by the names of the tasks.
+AnswersOf = Callable[[str], Mapping[tuple[str | int, ...], Any]]
+
+
+def gather_runs(
+    outline: Outline, answers_of: AnswersOf, stage: str, place: int
+) -> dict[tuple[str | int, ...], Any]:
+    """Return the answers of all runs that are asked for; their number is at a place of the name."""
+    return {
+        name: answer
+        for own, runs in outline.split_runs(stage)
+        for name, answer in answers_of(own).items()
+        if int(name[place]) in runs
+    }
+
+
+def test_stage(part: str) -> str:
+    """Return the stage in which a part of importances is tested."""
+    return f"test of {part}"
+
+
+def leakage_stage(part: str) -> str:
+    """Return the stage in which it is measured what contexts of this part tell."""
+    return f"leakage of {part}"
+
+
+def assemble(
+    outline: Outline, answers_of: AnswersOf, reason: str | None = None
+) -> ImportanceResult:
+    """Return the result of what has been answered.
+
+    Parameters
+    ----------
+    outline : Outline
+    answers_of : callable
+    reason : str, optional
+        Why answers may be missing, as the beginning of a sentence.
+
+    Raises
+    ------
+    InputError
+        If no feature has an importance yet.
+    """
+    result, undone = ASSEMBLERS[outline.method](outline, answers_of)
+    n_repeats = result.scores.groupby("feature")["repeat"].nunique()
+    if n_repeats.empty:
+        if reason is not None and reason.startswith("This is share"):
+            raise InputError(
+                f"{reason}, which has no whole feature: what it did is kept, so merge the files."
+            )
+        raise InputError(
+            f"{reason or 'The run was broken off'} before any feature had its importance: allow "
+            "more time."
+        )
+    notes = [*_note_missing(outline, result, n_repeats), *undone]
+    if not notes:
+        return result
+    note = f"{reason or 'The run is not complete'}: {'; '.join(notes)}."
+    settings = result.settings | {
+        "notes": [*result.settings["notes"], note],
+        "stopped": reason or "The run is not complete",
+    }
+    return replace(result, settings=settings)
+
+
+def _note_missing(outline: Outline, result: ImportanceResult, n_repeats: pd.Series) -> list[str]:
+    """Return what there is less of than was asked for."""
+    notes = []
+    names = [feature.name for feature in outline.features]
+    missing = [name for name in names if name not in n_repeats.index]
+    if missing:
+        notes.append(f"there is no importance of {listed(missing)}")
+    least, most = int(n_repeats.min()), int(n_repeats.max())
+    if least < outline.repeats:
+        n_done = f"{least}" if least == most else f"{least} to {most}"
+        notes.append(f"{n_done} of {outline.repeats} repeats are done")
+    n_whole = len(outline.runs) - outline.repeats
+    if n_whole and result.whole_scores is None:
+        notes.append("there are no intervals")
+    elif result.whole_scores is not None:
+        n_found = result.whole_scores["repeat"].nunique()
+        if n_found < n_whole:
+            notes.append(f"intervals rest on {n_found} of {n_whole} runs on all rows")
+    return notes
+
+
+# A result, and what there is less of than was asked for.
+_Assembled = tuple[ImportanceResult, list[str]]
+
+
+def _assemble_scores(outline: Outline, answers_of: AnswersOf) -> _Assembled:
+    """Return the result of methods that score features one by one, and of their parts."""
+    scores: dict[tuple[int, int], dict[str, list[float]]] = {
+        (int(index), int(name[1])): of_parts
+        for name, answer in gather_runs(outline, answers_of, SCORES, 1).items()
+        for index, of_parts in answer.items()
+    }
+    found = [
+        (feature, run, scores[index, run])
+        for run in outline.runs
+        for feature, index in enumerate(outline.representatives)
+        if (index, run) in scores
+    ]
+    settings = dict(outline.settings)
+    choices = answers_of(CHOICE)
+    if choices:
+        settings["removers"] = {
+            feature.name: choices[index,]
+            for feature, index in zip(outline.features, outline.representatives, strict=True)
+            if (index,) in choices
+        }
+    plan = Plan.from_settings(settings)
+    undone: list[str] = []
+    tests = None
+    if plan is not None:
+        tests = _assemble_tests(outline, plan, answers_of, "importance", undone)
+    outline = replace(outline, settings=settings)
+    result = outline.result(
+        ((feature, run, ScorePair(*of_parts["importance"])) for feature, run, of_parts in found),
+        tests=tests,
+    )
+    if outline.method == "decompose":
+        result = _add_parts(result, outline, answers_of, found, plan, undone)
+    return result, undone
+
+
+def _add_parts(
+    result: ImportanceResult,
+    outline: Outline,
+    answers_of: AnswersOf,
+    found: list[tuple[int, int, dict[str, list[float]]]],
+    plan: Plan | None,
+    undone: list[str],
+) -> ImportanceResult:
+    """Return the result with the scores and tests of the parts of its importances."""
+    import pandas as pd
+
+    runs = set(result.scores["repeat"])
+    if result.whole_scores is not None:
+        runs |= set(result.whole_scores["repeat"])
+    rows = [
+        (part, outline.features[feature].name, run, *of_parts[part])
+        for feature, run, of_parts in found
+        for part in SCORED_PARTS
+        if run in runs
+    ]
+    tests = None
+    if plan is not None:
+        frames = [
+            _assemble_tests(outline, plan, answers_of, part, undone).assign(part=part)
+            for part in SCORED_PARTS
+            if part not in outline.extra.get("untested", [])
+        ]
+        tests = pd.concat(frames, ignore_index=True)
+    part_scores = pd.DataFrame(rows, columns=["part", *SCORE_COLUMNS])
+    return replace(result, part_scores=part_scores, part_tests=tests)
+
+
+def _assemble_tests(
+    outline: Outline, plan: Plan, answers_of: AnswersOf, part: str, undone: list[str]
+) -> pd.DataFrame:
+    """Return a row for each feature: ``feature, p_value, tail, n_permutations, leakage, leaks``.
+
+    Features without a batch have p = 1, which is valid whatever they are.
+    """
+    import pandas as pd
+
+    answers, of_leakage = answers_of(test_stage(part)), answers_of(leakage_stage(part))
+    # Copies of a column are told by each other, so each is tested for itself.
+    is_for_itself = outline.method == "ablation" or part == "irreplaceable"
+    sources = range(len(outline.features)) if is_for_itself else outline.representatives
+    leakages = {
+        int(index): [Leakage(own, tuple(copies), flag) for own, copies, flag in found]
+        for (index,), found in of_leakage.items()
+    }
+    limit = leakage_limit([one for of_feature in leakages.values() for one in of_feature])
+    outcomes: dict[int, PermutationTest] = {}
+    n_undecided = 0
+    for index in sorted(set(sources)):
+        outcomes[index] = PermutationTest(1.0, 0, False)
+        if not outline.features[index].is_constant:
+            trial = Trial(plan, outline.n_rows, outline.features[index], index)
+            trial.advance(answers)
+            n_undecided += trial.next_batch is not None
+            outcomes[index] = trial.outcome
+    if n_undecided:
+        what = "" if part == "importance" else f" of {part}"
+        plural = "s are" if n_undecided > 1 else " is"
+        undone.append(f"{n_undecided} feature{plural} undecided, which shows in the p-values{what}")
+    rows = []
+    for feature, index in zip(outline.features, sources, strict=True):
+        # Nothing can leak where nothing was measured, unless the run was broken off before that.
+        is_known = index in leakages or (not leakages and n_undecided == 0)
+        leakage = _worst_leakage(leakages.get(index, []), limit) if is_known else float("nan")
+        rows.append(
+            {
+                "feature": feature.name,
+                "p_value": outcomes[index].p_value,
+                "tail": outcomes[index].is_tail,
+                "n_permutations": outcomes[index].n_permutations,
+                "leakage": leakage,
+                "leaks": bool(leakage > limit),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _worst_leakage(leakages: list[Leakage], limit: float) -> float:
+    """Return the leakage of a feature's values, or of distances where that is beyond the limit."""
+    values = [leakage.excess for leakage in leakages if not leakage.is_distance]
+    others = [leakage.excess for leakage in leakages if leakage.excess > limit]
+    return max([*values, *others], default=0.0)
+
+
+def _assemble_trees(outline: Outline, answers_of: AnswersOf) -> _Assembled:
+    """Return the result of methods that shuffle features tree by tree: means over the trees."""
+    sums: dict[int, Any] = {}
+    n_trees: dict[int, int] = {}
+    # In the order of the trees, so that it rounds the same.
+    for name, answer in sorted(gather_runs(outline, answers_of, TREES, 0).items()):
+        run = int(name[0])
+        sums[run] = sums.get(run, 0.0) + np.array(answer["sums"])
+        n_trees[run] = n_trees.get(run, 0) + int(answer["n_trees"])
+    means = {run: total / n_trees[run] for run, total in sorted(sums.items())}
+    result = outline.result(
+        (feature, run, ScorePair.difference(float(of_run[0]), float(of_run[1 + feature])))
+        for run, of_run in means.items()
+        for feature in range(len(outline.features))
+    )
+    n_least = min(n_trees.values(), default=0)
+    if n_least == outline.extra["n_trees"]:
+        return result, []
+    return result, [f"a repeat has {n_least} of {outline.extra['n_trees']} trees"]
+
+
+def _assemble_subsets(outline: Outline, answers_of: AnswersOf) -> _Assembled:
+    """Return the result of marginal contribution: the most that a feature adds to any set.
+
+    Of a run that was broken off, the repeats that are complete; and if there is none, the first
+    one with sets as large as are complete.
+    """
+    scores = gather_runs(outline, answers_of, SUBSETS, 0)
+    used = [index for index in outline.scored if not outline.features[index].is_constant]
+    asked = outline.settings["max_context"]
+    largest = len(used) - 1 if asked is None else min(asked, len(used) - 1)
+
+    def is_complete(run: int, size: int) -> bool:
+        return all((run, *subset) in scores for subset in combinations(used, size))
+
+    def largest_context(run: int) -> int:
+        """Return how large contexts can be for all sets to be known, -2 if none are."""
+        sizes = (size for size in range(largest + 2) if not is_complete(run, size))
+        return next(sizes, largest + 2) - 2
+
+    undone = []
+    contexts = {run: largest_context(run) for run in outline.runs}
+    runs = [run for run, context in contexts.items() if context == largest]
+    context = largest
+    if not runs and outline.runs and contexts[0] >= 0:
+        runs, context = [0], contexts[0]
+        undone.append(f"sets S of at most {context} features were looked at")
+
+    def best(feature: int, run: int) -> tuple[tuple[int, ...], ScorePair]:
+        source = outline.representatives[feature]
+        nothing = scores[run,]
+        if outline.features[feature].is_constant:
+            return (), ScorePair.no_difference(nothing)
+        pairs = []
+        for subset in _contexts(used, source, context):
+            score_with = scores[run, *sorted((*subset, source))]
+            score_without = scores[run, *subset]
+            gain = max(score_with, nothing) - max(score_without, nothing)
+            pairs.append((subset, ScorePair(score_with, score_without, gain)))
+        return max(pairs, key=lambda pair: pair[1].importance)
+
+    rows = [
+        (feature, run, *best(feature, run))
+        for run in runs
+        for feature in range(len(outline.features))
+    ]
+    result = outline.result(
+        ((feature, run, pair) for feature, run, _, pair in rows),
+        extra={"context": [[outline.features[index].name for index in row[2]] for row in rows]},
+    )
+    return result, undone
+
+
+def _contexts(used: list[int], feature: int, largest: int) -> Iterator[tuple[int, ...]]:
+    """Yield every set of other features of at most this size, smallest first."""
+    others = [index for index in used if index != feature]
+    for size in range(largest + 1):
+        yield from combinations(others, size)
+
+
+ASSEMBLERS: dict[str, Callable[[Outline, AnswersOf], _Assembled]] = {
+    "ultra_marginal": _assemble_scores,
+    "ablation": _assemble_scores,
+    "bivariate": _assemble_scores,
+    "decompose": _assemble_scores,
+    "permutation": _assemble_trees,
+    "conditional_permutation": _assemble_trees,
+    "marginal_contribution": _assemble_subsets,
+}

@@ -1,0 +1,304 @@
+"""A result in words: the question, the answer, what to beware of, the code that repeats it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from umfi.comparison import COMPARED
+from umfi.errors import listed
+from umfi.methods import decompose
+from umfi.power import POWERS
+from umfi.result import TESTED_METHODS, ImportanceResult
+
+__all__ = ["Check", "answer_in_words", "check_in_words", "code_of", "question_in_words"]
+
+QUESTIONS = {
+    "ultra_marginal": "By how much does each feature raise what can be told about {}, once all "
+    "others are stripped of what they know about it?",
+    "ablation": "What does each feature tell about {} that no other can replace?",
+    "bivariate": "What does each feature tell about {} by itself?",
+    "marginal_contribution": "What is the most that each feature adds to what some of the others "
+    "tell about {}?",
+    "permutation": "How much does a fitted forest lean on each feature to predict {}?",
+    "conditional_permutation": "How much does a fitted forest lean on each feature to predict {}, "
+    "beyond what associated features tell?",
+    "decompose": "What does each feature tell about {}, alone or together with others, and could "
+    "others replace it?",
+}
+# Fewer rows than this leave much to chance, in all and in a class.
+FEW_ROWS, FEW_ROWS_OF_CLASS = 100, 20
+# With a commonest class of this share, accuracy hardly moves.
+LOPSIDED_SHARE = 0.8
+N_NAMED, N_LEADING = 5, 3
+HIDING_METHODS = ("ablation", "permutation", "conditional_permutation")
+
+
+class Check(NamedTuple):
+    """Something that a reader should know.
+
+    Attributes
+    ----------
+    level : {"good", "note", "warning"}
+    title, text : str
+    """
+
+    level: str
+    title: str
+    text: str
+
+
+def question_in_words(result: ImportanceResult) -> str:
+    """Return what was asked."""
+    question = QUESTIONS.get(str(result.settings.get("method")), "What is related to {}?")
+    return question.format(_target(result))
+
+
+def answer_in_words(result: ImportanceResult) -> list[str]:
+    """Return the answer in two sentences or three.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("blood_relation", n=300, random_state=0)
+    >>> result = umfi.ultra_marginal(X, y, test="permutation", random_state=0)
+    >>> answer_in_words(result)[0]
+    "2 of 4 features are related to 'y' at a false discovery rate of 5 %: 'x4', 'x3'."
+    """
+    table = result.table
+    n_features = len(table)
+    if result.tests is None:
+        leading = table["feature"].head(max(1, min(N_LEADING, n_features // 2)))
+        return [
+            (
+                f"Of {n_features} {'feature' if n_features == 1 else 'features'}, "
+                f"{_named(leading)} {'has' if len(leading) == 1 else 'have'} the largest "
+                f"importance for {_target(result)}."
+            ),
+            _strongest(result, str(leading.iloc[0])),
+            _no_test(result),
+        ]
+    related = table["feature"][table["related"]]
+    level = f"{100 * result.settings.get('alpha', 0.05):g} %"
+    n_other = n_features - len(related)
+    if len(related) == 0:
+        none = "The only feature is not" if n_features == 1 else f"None of {n_features} features is"
+        return [
+            (
+                f"{none} found to be related to {_target(result)} at a false discovery rate of "
+                f"{level}."
+            ),
+            _on_others(result, n_features),
+        ]
+    is_one = len(related) == 1
+    sentences = [
+        (
+            f"{len(related)} of {n_features} {'feature' if n_features == 1 else 'features'} "
+            f"{'is' if is_one else 'are'} related to "
+            f"{_target(result)} at a false discovery rate of {level}: {_named(related)}."
+        ),
+        _strongest(result, str(related.iloc[0])),
+    ]
+    if n_other > 0:
+        sentences.append(_on_others(result, n_other))
+    return sentences
+
+
+def _on_others(result: ImportanceResult, n_others: int) -> str:
+    """Return what is not said about features that are not found to be related."""
+    if any("undecided" in note for note in result.settings.get("notes", ())):
+        return (
+            "The run was broken off before all features were tested to the end, so nothing is said "
+            "about the others."
+        )
+    others = "it" if n_others == 1 else f"the other {n_others}"
+    return (
+        f"For {others} the table shows no relation beyond chance, which does not prove that there "
+        "is none."
+    )
+
+
+def _no_test(result: ImportanceResult) -> str:
+    if result.settings.get("method") in TESTED_METHODS:
+        return (
+            "No test was asked for, so it is not known where chance begins; test='permutation' "
+            "would tell."
+        )
+    return "This method has no test, so it is not known where chance begins."
+
+
+def _strongest(result: ImportanceResult, feature: str) -> str:
+    scores = result.scores if result.whole_scores is None else result.whole_scores
+    own = scores[scores["feature"] == feature].mean(numeric_only=True)
+    measure = str(result.settings.get("measure", "score"))
+    # Scores are larger where they are better, so errors are kept with a minus.
+    sign = -1.0 if measure.endswith("error") else 1.0
+    return (
+        f"The strongest is {feature!r}: with it the {measure} is {sign * own['score_with']:.3g}, "
+        f"without it {sign * own['score_without']:.3g}."
+    )
+
+
+def _named(names: Any) -> str:
+    names = [str(name) for name in names]
+    hidden = len(names) - N_NAMED
+    shown = ", ".join(map(repr, names[:N_NAMED]))
+    return f"{shown} and {hidden} more" if hidden > 0 else shown
+
+
+def _target(result: ImportanceResult) -> str:
+    return repr(str(result.settings.get("target", "y")))
+
+
+def check_in_words(result: ImportanceResult) -> list[Check]:
+    """Return what to beware of, and what is in order."""
+    settings = result.settings
+    checks = [_check_leakage(result), _check_rows(result)]
+    data = settings.get("data", {})
+    sizes = data.get("class_sizes") or []
+    if sizes and len(sizes) == len(settings.get("classes", ())):
+        checks.append(_check_classes(settings, sizes))
+    tied = data.get("tied") or []
+    if tied:
+        checks.append(
+            Check(
+                "note",
+                "Ties",
+                f"{listed(tied)} {'holds' if len(tied) == 1 else 'hold'} the same values again and "
+                "again. Equal values are ranked at random when they are transformed; if they are "
+                "labels rather than measures, say so by kinds=.",
+            )
+        )
+    if result.n_repeats == 1:
+        checks.append(
+            Check(
+                "note",
+                "One run",
+                "Everything was computed once, so noise is not seen; repeats=20 with subsample=0.5 "
+                "gives intervals.",
+            )
+        )
+    return [*checks, *(Check("note", "Note", note) for note in settings.get("notes", ()))]
+
+
+def _check_leakage(result: ImportanceResult) -> Check:
+    method = result.settings.get("method")
+    if method in HIDING_METHODS:
+        return Check(
+            "note",
+            "Correlated features",
+            "This method leaves correlated features as they are, so they can hide each other's "
+            "importance; umfi.ultra_marginal does not let them.",
+        )
+    if method == "bivariate":
+        text = "Each feature was looked at by itself: what it tells only beside others is missed."
+        return Check("note", "Features alone", text)
+    if method == "marginal_contribution":
+        text = (
+            "The largest of many noisy differences is taken, so unrelated features come out above "
+            "zero."
+        )
+        return Check("note", "Maxima", text)
+    if result.tests is None or result.tests["leakage"].isna().all():
+        return Check(
+            "note",
+            "Leakage was not measured",
+            "Whether the others were stripped of all they know about each feature is not known; "
+            "umfi.diagnose(X, y) or a complete run with test='permutation' would tell.",
+        )
+    leaking = result.tests["feature"][result.tests["leaks"].astype(bool)]
+    if len(leaking) == 0:
+        return Check(
+            "good",
+            "No leakage beyond chance",
+            "After removal the others tell no feature more than a little better than its permuted "
+            "copies (0.05 in R², or what chance can do).",
+        )
+    n_all = len(result.tests)
+    return Check(
+        "warning",
+        "Leakage",
+        f"Of {len(leaking)} of {n_all} features the others still tell something after removal: "
+        f"{listed(leaking)}. Their p-values may be too small, and importances too low where others "
+        "tell the same. remover='auto' or remover='sliced' removes more, and umfi.diagnose shows "
+        "how much is left.",
+    )
+
+
+def _check_rows(result: ImportanceResult) -> Check:
+    n_rows = int(result.settings.get("n_rows", 0))
+    if n_rows == 0:
+        return Check("note", "Rows", "How many rows there were is not known.")
+    n_features = int(result.settings.get("n_features", len(result.importances)))
+    if n_rows < FEW_ROWS:
+        text = f"{n_rows} rows leave much to chance: weak relations will not be found."
+        return Check("warning", "Few rows", text)
+    if n_features > n_rows:
+        text = (
+            f"There are more features ({n_features:,}) than rows ({n_rows:,}): some will look "
+            "related by chance, which only the q-values allow for."
+        )
+        return Check("note", "More features than rows", text)
+    return Check("good", "Enough rows", f"{n_rows:,} rows for {n_features:,} features.")
+
+
+def _check_classes(settings: dict[str, Any], sizes: list[int]) -> Check:
+    classes = [str(label) for label in settings.get("classes", ())]
+    by_size = sorted(zip(sizes, classes, strict=True))
+    (least, rarest), (most, commonest) = by_size[0], by_size[-1]
+    share = most / sum(sizes)
+    if least < FEW_ROWS_OF_CLASS:
+        return Check(
+            "warning",
+            "A rare class",
+            f"Class {rarest!r} has {least} {'row' if least == 1 else 'rows'}, too few to learn "
+            "what tells it.",
+        )
+    if share > LOPSIDED_SHARE and settings.get("measure") == "accuracy":
+        return Check(
+            "warning",
+            "Unequal classes",
+            f"{100 * share:.0f} % of the rows are {commonest!r}, so accuracy hardly moves: "
+            "power=umfi.ForestPower(measure='auc') or 'balanced_accuracy' sees more.",
+        )
+    counts = ", ".join(f"{label!r} {size:,}" for size, label in reversed(by_size[-N_NAMED:]))
+    return Check("good", "Classes", f"Rows of each class: {counts}.")
+
+
+def code_of(result: ImportanceResult) -> str:
+    """Return the call that gives this result again, with what differs from the defaults.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=100, random_state=0)
+    >>> remover = umfi.LinearRemover()
+    >>> print(code_of(umfi.ultra_marginal(X, y, remover=remover, random_state=3)))
+    umfi.ultra_marginal(X, y, remover=umfi.LinearRemover(), task='regression', random_state=3)
+    """
+    settings = result.settings
+    method = str(settings.get("method"))
+    function = {**COMPARED, "decompose": decompose}.get(method)
+    if function is None:
+        return ""
+    shown = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in settings:
+            continue
+        value = settings[name]
+        if name == "power" and value not in POWERS and isinstance(value, str):
+            # Of our own making, or the caller's, whose name it has.
+            shown.append(f"power={_as_code(value) if '(' in value else value}")
+        elif value != parameter.default:
+            shown.append(f"{name}={_as_code(value)}")
+    return f"umfi.{method}({', '.join(['X', 'y', *shown])})"
+
+
+def _as_code(value: Any) -> str:
+    """Return a setting as code: those of our objects are kept as the text that makes them."""
+    if isinstance(value, str) and re.match(r"[A-Z]\w*\(.*\)$", value, re.DOTALL):
+        name = value.partition("(")[0]
+        return f"umfi.{value}" if name in import_module("umfi").__all__ else value
+    return repr(value)

@@ -1,0 +1,153 @@
+"""Experiments of the paper, made small."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+from tests.conftest import needs_data
+from typer.testing import CliRunner
+
+import umfi
+from umfi.cli import app
+from umfi.experiments import EXPERIMENTS, conclude, reproduce
+
+# Of a table of 200 rows of the blood relation, seed 0: x1 and x2 only share a collider with y.
+EXPECTED = {
+    "x1": 0.004200779026444779,
+    "x2": -0.007345532517973652,
+    "x3": 0.08132749691687224,
+    "x4": 0.6095735020313383,
+}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Make simulations small."""
+    monkeypatch.setattr("umfi.experiments.simulations.N_ROWS", 200)
+    monkeypatch.setattr(
+        "umfi.experiments.workshop.Workshop.choose", lambda self, *, quick, full: min(quick, 2)
+    )
+
+
+def test_figure_1_gives_the_expected_numbers(small, tmp_path):
+    found = reproduce("figure1", tmp_path)
+    table = pd.read_csv(tmp_path / "figure1" / "shares.csv")
+    blood = table[(table["simulation"] == "blood_relation") & (table["replication"] == 0)]
+    shares = blood[blood["method"] == "linear, matched"].set_index("feature")["importance"]
+    assert shares.to_dict() == pytest.approx(EXPECTED, abs=1e-12)
+    assert {path.suffix for path in found.files} == {".csv", ".png", ".svg", ".md"}
+    assert all(path.exists() for path in found.files)
+    verdict = (tmp_path / "figure1" / "verdict.md").read_text(encoding="utf-8")
+    assert "overwrites x2" in verdict
+    assert verdict.count("| ") > 20
+    assert not (tmp_path / "figure1" / "unfinished.umfi").exists()
+
+
+def test_what_is_done_is_not_done_again_unless_settings_differ(small, tmp_path, monkeypatch):
+    first = reproduce("figure1", tmp_path)
+    monkeypatch.setattr("umfi.experiments.figure1.measure", None)
+    assert reproduce("figure1", tmp_path).claims == first.claims
+    assert conclude("figure1", tmp_path).claims == first.claims
+    with pytest.raises(TypeError):
+        reproduce("figure1", tmp_path, seed=1)
+    with pytest.raises(umfi.InputError, match="run 'umfi reproduce figure3' first"):
+        conclude("figure3", tmp_path)
+
+
+def test_a_time_limit_cuts_replications_says_so_and_can_be_gone_on_from(small, tmp_path):
+    cut = reproduce("figure1", tmp_path / "cut", time_limit=1e-9)
+    assert "Cut by the time limit: blood relation, 1 of 2." in cut.notes
+    assert "Cut by the time limit" in (tmp_path / "cut" / "figure1" / "verdict.md").read_text(
+        "utf-8"
+    )
+    again = reproduce("figure1", tmp_path / "cut")
+    assert not any("time limit" in note for note in again.notes)
+    assert again.claims == reproduce("figure1", tmp_path / "uncut").claims
+    assert not (tmp_path / "cut" / "figure1" / "unfinished.umfi").exists()
+
+
+SCRIPT = """
+import sys
+from umfi.experiments import reproduce, simulations, workshop
+simulations.N_ROWS = 200
+workshop.Workshop.choose = lambda self, *, quick, full: 2
+reproduce("figure1", sys.argv[1], n_jobs=1)
+"""
+
+
+def test_a_killed_run_goes_on_and_gives_the_numbers_of_an_unbroken_one(tmp_path):
+    broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)])
+    kept = broken / "figure1" / "unfinished.umfi"
+    for _ in range(1200):
+        if kept.exists() and len(umfi.checkpoint_status(kept)) > 10:
+            break
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    n_kept = len(umfi.checkpoint_status(kept))
+    assert 10 < n_kept < 40
+    for folder in (broken, unbroken):
+        subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], check=True)
+    for name in ("shares.csv", "claims.csv"):
+        one, other = (folder / "figure1" / name for folder in (broken, unbroken))
+        assert one.read_bytes() == other.read_bytes()
+
+
+@needs_data
+def test_every_experiment_runs(tmp_path, monkeypatch):
+    """Each as small as it goes, for what may break; numbers are for the full runs."""
+    monkeypatch.setattr("umfi.experiments.workshop.Workshop.choose", _smallest)
+    monkeypatch.setattr("umfi.experiments.claims.N_BOOTSTRAPS", 20)
+    monkeypatch.setattr("umfi.experiments.simulations.N_ROWS", 60)
+    monkeypatch.setattr("umfi.experiments.genes.N_PATIENTS", 60)
+    real_brca, real_camels = umfi.datasets.load_brca, umfi.datasets.load_camels
+    names = ["BCL11A", "SLC22A5", "TEX14", "EZH2", "SLC25A1", "CDK6"]
+    genes = [*names, *[g for g in _known() if g not in names]]
+
+    def few_genes(*arguments, **named):
+        X, y = real_brca(*arguments, **named)
+        return X[[*genes, *[name for name in X if name not in genes][:2]]].head(120), y.head(120)
+
+    def few_attributes():
+        X, y = real_camels()
+        kept = ["p_mean", "aridity", "geol_permeability", "soil_porosity", "frac_snow"]
+        return X[kept].head(80), y.head(80)
+
+    monkeypatch.setattr("umfi.datasets.load_brca", few_genes)
+    monkeypatch.setattr("umfi.datasets.load_camels", few_attributes)
+    for name in EXPERIMENTS:
+        found = reproduce(name, tmp_path)
+        assert found.claims, name
+        assert (tmp_path / name / f"{name}.png").stat().st_size > 5_000
+
+
+def _known():
+    from umfi.experiments.genes import KNOWN_GENES
+
+    return KNOWN_GENES
+
+
+def _smallest(self, *, quick, full):
+    if isinstance(quick, tuple):
+        return (4, 5, 6)
+    return min(quick, 2)
+
+
+def test_the_command_lists_runs_and_refuses(small, tmp_path):
+    listed = CliRunner().invoke(app, ["reproduce", "list"])
+    assert all(name in listed.stdout for name in EXPERIMENTS)
+    wrong = CliRunner().invoke(app, ["reproduce", "figure2"])
+    assert wrong.exit_code == 2
+    assert "did you mean" in wrong.stderr
+    ran = CliRunner().invoke(app, ["reproduce", "figure1", "--out", str(tmp_path), "--json"])
+    assert ran.exit_code == 0, ran.output
+    claims = json.loads(ran.stdout)["figure1"]
+    assert all("verdict" in claim for claim in claims)
+    shown = CliRunner().invoke(app, ["reproduce", "figure1", "--out", str(tmp_path)])
+    assert "claims hold." in shown.stdout
