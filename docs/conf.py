@@ -36,7 +36,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "reproduction"]  # pictures, and parts of a page
 templates_path = ["_templates"]
 
 # Markdown. Headings can be linked to by their words.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 from functools import cache
 from pathlib import Path
 
-__all__ = ["__version__", "source_digest"]
+__all__ = ["__version__", "find_versions", "source_digest"]
 
 __version__ = "0.1.0"
 
+PACKAGES = ("umfi", "numpy", "scipy", "numba", "pandas", "scikit-learn")
 # Files and folders that show or read what others compute, and decide no number.
 FACES = frozenset(
     {"cli", "datafiles", "experiments", "plots", "report", "selector.py", "status.py"}
@@ -38,3 +40,17 @@ def source_digest(*, whole: bool = False) -> str:
             digest.update(place.as_posix().encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+@cache
+def find_versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that numbers may depend on.
+
+    Examples
+    --------
+    >>> "numpy" in find_versions()
+    True
+    """
+    from importlib.metadata import version
+
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}

@@ -125,3 +125,100 @@ def test_differences_are_named(old, new, message):
     [found] = find_differences(old, new)
     assert message in found
     assert find_differences(old, old) == []
+
+
+def write_module(tmp_path, monkeypatch, text, name="users_own_power"):
+    """Import a module of a user's, as it is now."""
+    import importlib
+    import sys
+
+    (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    sys.dont_write_bytecode = True
+    return importlib.import_module(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "after"),
+    [
+        ("class Power:\n    def __call__(self, c, y, rng):\n        return {}", "1", "2"),
+        ("class B:\n    k = {}\nclass Power(B):\n    pass", "1", "2"),
+        (
+            (
+                "class Power:\n    def run(self, *a):\n        return self.help()\n"
+                "    def help(self):\n        return {}"
+            ),
+            "1",
+            "2",
+        ),
+        (
+            (
+                "def helper(v):\n    return v + {}\n"
+                "def Power():\n    return lambda c, y, rng: sum(helper(v) for v in c)"
+            ),
+            "1",
+            "2",
+        ),
+        (
+            (
+                "import pandas as pd\n"
+                "def Power():\n    weights = pd.Series([1.0, {}])\n"
+                "    return lambda c, y, rng: weights.sum()"
+            ),
+            "1",
+            "2",
+        ),
+        (
+            (
+                "import numba\n@numba.njit\ndef helper(v):\n    return v * {}\n"
+                "def Power():\n    return lambda c, y, rng: helper(c[0, 0])"
+            ),
+            "1",
+            "2",
+        ),
+    ],
+    ids=["method", "class above", "other method", "helper in a generator", "frame", "numba"],
+)
+def test_code_of_users_that_changed_is_another_power(text, before, after, tmp_path, monkeypatch):
+    seen = [
+        digest_of(describe(write_module(tmp_path, monkeypatch, text.format(value)).Power()))
+        for value in (before, after, before)
+    ]
+    assert seen[0] == seen[2]
+    assert seen[0] != seen[1]
+
+
+def test_modules_of_users_count_by_their_text(tmp_path, monkeypatch):
+    def see(number):
+        write_module(tmp_path, monkeypatch, f"def f():\n    return {number}", "users_helpers")
+        text = "import users_helpers\ndef power(c, y, rng):\n    return users_helpers.f()"
+        return digest_of(describe(write_module(tmp_path, monkeypatch, text).power))
+
+    assert see(1) == see(1) != see(2)
+
+
+def test_what_changes_with_use_does_not_count(tmp_path, monkeypatch):
+    text = (
+        "import logging, threading, numba\nimport pandas as pd\n"
+        "logger = logging.getLogger('users')\nlock = threading.Lock()\n"
+        "weights = pd.Series([1.0, 2.0])\n"
+        "@numba.njit\ndef helper(v):\n    return v * 2\n"
+        "def power(c, y, rng):\n    with lock:\n        logger.debug('x')\n"
+        "    return helper(weights.loc[1])\n"
+    )
+    power = write_module(tmp_path, monkeypatch, text).power
+    before = describe(power)
+    assert power(None, None, None) == 4.0
+    assert describe(power) == before
+
+
+def test_what_holds_without_end_is_refused():
+    class Link:
+        def __init__(self, inner):
+            self.inner = inner
+
+    many = [Link(number) for number in range(200_000)]
+    with pytest.raises(umfi.InputError, match="run without checkpoint"):
+        describe(many)

@@ -143,10 +143,15 @@ def test_an_interrupt_of_a_real_run_keeps_what_is_done_and_says_how_to_go_on(tmp
     process = subprocess.Popen(
         [sys.executable, "-c", code], stderr=subprocess.PIPE, cwd=ROOT, text=True
     )
-    while not path.exists() or not any(one.answers for one in read_checkpoint(path)):
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, message = process.communicate(timeout=60)
+    try:
+        for _ in range(600):
+            if path.exists() and any(one.answers for one in read_checkpoint(path)):
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode != 0
     assert "stops when the tasks under way are done" in message
     assert f"what is done is kept in {path}" in message
@@ -207,9 +212,11 @@ def test_an_error_in_a_task_costs_no_answer(tmp_path, described_alike):
         ({"repeats": 30, "test": None}, {"repeats": 20, "test": None}),
     ],
 )
-def test_a_run_can_be_extended_and_equals_a_new_one(less, more, tmp_path):
+# Forests by name are tested by a first look and then anew, larger.
+@pytest.mark.parametrize("power", [umfi.ForestPower(n_trees=20), "forest"])
+def test_a_run_can_be_extended_and_equals_a_new_one(power, less, more, tmp_path):
     path = tmp_path / "run.umfi"
-    base = {"repeats": 3, "power": umfi.ForestPower(n_trees=20)}
+    base = {"repeats": 3, "power": power}
     run(checkpoint=path, **(base | less))
     assert_same(run(**(base | more)), run(checkpoint=path, **(base | more)))
 
@@ -453,5 +460,52 @@ def test_the_callers_data_is_not_changed(tmp_path):
 
 def test_replace_makes_a_share_of_a_checkpoint():
     share = replace(umfi.Checkpoint("run.umfi"), share=(1, 2))
-    assert share.file == Path("run.umfi")
+    assert share.file == Path("run.umfi").absolute()
     assert np.array_equal(share.share, (1, 2))
+
+
+def test_a_power_that_changes_folders_does_not_move_the_checkpoint(tmp_path, monkeypatch):
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    def power(columns, y, rng):
+        os.chdir(other)
+        return rng.random()
+
+    umfi.bivariate(X, y, power=power, executor="serial", random_state=0, checkpoint="run.umfi")
+    assert os.listdir(other) == []
+    assert sorted(os.listdir(tmp_path)) == ["other", "run.umfi"]
+    [status] = umfi.checkpoint_status(tmp_path / "run.umfi")
+    assert status.is_complete
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "n_repeats", "has_test"),
+    [
+        ({"repeats": 1}, {"repeats": 4, "test": None}, 4, True),
+        ({"repeats": 4, "test": None}, {"repeats": 1}, 4, True),
+        ({"repeats": 2, "test": None}, {"repeats": 1, "test": None}, 2, False),
+    ],
+)
+def test_status_shows_all_that_was_ever_asked_for(first, second, n_repeats, has_test, tmp_path):
+    path = tmp_path / "run.umfi"
+    base = {"power": umfi.ForestPower(n_trees=5), "subsample": None, "max_permutations": 19}
+    run(checkpoint=path, **(base | first))
+    run(checkpoint=path, **(base | second))
+    [status] = umfi.checkpoint_status(path)
+    assert status.result.scores["repeat"].nunique() == n_repeats
+    assert ("p_value" in status.result.table) == has_test
+
+
+def test_wider_contexts_are_not_forgotten_by_a_narrower_run(tmp_path):
+    path = tmp_path / "run.umfi"
+    X, y = table()
+    for max_context in (2, 0):
+        umfi.marginal_contribution(
+            X, y, power=umfi.ForestPower(n_trees=5), max_context=max_context, random_state=0,
+            checkpoint=path,
+        )  # fmt: skip
+    [status] = umfi.checkpoint_status(path)
+    assert status.settings["max_context"] == 2

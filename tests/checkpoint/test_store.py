@@ -8,11 +8,12 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from shutil import copy2
 
 import numpy as np
 import pytest
 
-from umfi.checkpoint import Checkpoint, begin, find_seed, merge, read_checkpoint
+from umfi.checkpoint import Checkpoint, begin, files, find_seed, merge, read_checkpoint
 from umfi.checkpoint.kept import N_TASK_COLUMNS
 from umfi.checkpoint.salvage import find_rows
 from umfi.errors import InputError
@@ -328,3 +329,26 @@ def test_files_that_do_not_belong_together_are_not_merged(tmp_path):
     with pytest.raises(InputError, match="There is no file"):
         merge([Path("nowhere.umfi")], tmp_path / "c.umfi")
     assert not (tmp_path / "c.umfi").exists()
+
+
+def test_a_log_in_a_folder_that_cannot_be_written_to_is_read_too(path, monkeypatch):
+    section = begin(Checkpoint(path), IDENTITY, OUTLINE)
+    section.write("scores", answers(300))
+    section.flush()
+    aside = path.parent / "killed"
+    aside.mkdir()
+    for ending in ("", "-wal"):  # As a killed run leaves them.
+        copy2(path.with_name(path.name + ending), aside / (path.name + ending))
+    section.close()
+    connect = files._connect
+
+    def refuse(file, mode="mode=rwc"):
+        if file.parent == aside and "immutable" not in mode:
+            raise sqlite3.OperationalError("attempt to write a readonly database")
+        return connect(file, mode)
+
+    monkeypatch.setattr(files, "_connect", refuse)
+    monkeypatch.setattr(files, "_connect_to_read", lambda file: files._read_aside(file))
+    [kept] = read_checkpoint(aside / path.name)
+    assert len(kept.answers["scores"]) == 300
+    assert sorted(os.listdir(aside)) == [path.name, f"{path.name}-wal"]

@@ -45,3 +45,27 @@ def test_a_number_measured_once_has_no_interval():
     assert claim.numbers == "3"
     assert claim.verdict == "does not hold, by 1"
     assert claim.bounds == "at least 4"
+
+
+def test_few_runs_have_no_interval_and_say_so():
+    claim = claim_of_rows("a mean", np.ones((2, 1)), lambda part: float(part.mean()), least=0.0)
+    assert claim.numbers == "1 (too few runs for an interval)"
+    assert claim.verdict == "holds, which may be chance"
+
+
+def test_strict_bounds_leave_ties_and_rounding_outside():
+    tie = claim_of_number("a lead", 5e-17, least=0.0, is_strict=True)
+    assert tie.verdict.startswith("does not hold")
+    assert tie.bounds == "above 0"
+    assert claim_of_number("a lead", 0.002, least=0.0, is_strict=True).holds
+
+
+def test_the_interval_of_an_extreme_is_not_beyond_its_value():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 40))
+    found = claim_of_rows("largest mean", rows, lambda part: float(part.mean(axis=0).max()))
+    assert found.low < found.value
+    negative = claim_of_rows(
+        "share", rows, lambda part: float((np.median(part, axis=0) <= 0).mean()), limits=(0, 1)
+    )
+    assert 0.0 <= negative.low <= negative.value <= negative.high <= 1.0

@@ -5,7 +5,7 @@ import pytest
 
 import umfi
 from umfi.methods.features import Feature
-from umfi.methods.trials import MAX_COPIES, Plan, Trial
+from umfi.methods.trials import FIRST_LOOK, MAX_COPIES, Plan, Trial
 
 FEATURE = Feature("x", (0,), is_constant=False, n_directions=1)
 NULLS = np.random.default_rng(0).normal(size=400)
@@ -22,8 +22,9 @@ def answer(trial, own):
     while trial.next_batch is not None:
         _, number, n_copies = trial.next_batch
         numbers.append(number)
-        scores = NULLS[number * MAX_COPIES : number * MAX_COPIES + n_copies].tolist()
-        is_first = number in (0, trial.n_screened)
+        start = (number - FIRST_LOOK) * MAX_COPIES
+        scores = NULLS[start : start + n_copies].tolist()
+        is_first = number in (0, FIRST_LOOK)
         answers[trial.next_batch] = [own, *scores] if is_first else scores
         trial.advance(answers)
     return numbers
@@ -31,21 +32,21 @@ def answer(trial, own):
 
 def test_a_clear_relation_is_decided_by_the_first_look():
     trial = make_trial()
-    assert answer(trial, own=40.0) == [0, 1]
+    assert answer(trial, own=40.0) == [FIRST_LOOK, FIRST_LOOK + 1]
     assert trial.outcome.is_tail
     assert trial.outcome.n_permutations == 2 * MAX_COPIES
 
 
 def test_a_feature_like_its_copies_is_decided_by_the_first_look():
     trial = make_trial()
-    assert max(answer(trial, own=0.0)) < 2
+    assert max(answer(trial, own=0.0)) < 0
     assert trial.outcome.p_value > 0.2
 
 
 def test_what_is_unclear_is_tested_anew_with_all_its_copies():
     trial = make_trial()
     numbers = answer(trial, own=2.2)
-    assert numbers == list(range(len(trial.sizes)))
+    assert numbers == [FIRST_LOOK, FIRST_LOOK + 1, *range(len(trial.sizes) - 2)]
     own_copies = trial.outcome.n_permutations
     assert own_copies == sum(trial.sizes[2:]) == 199
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -109,6 +110,49 @@ def test_powers_and_closed_forms_travel(power, table, client):
     serial = umfi.ultra_marginal(X, y, executor="serial", **arguments)
     assert_same(serial, umfi.ultra_marginal(X, y, executor=client, **arguments))
     assert_same(serial, umfi.ultra_marginal(X, y, executor="processes", **arguments))
+
+
+def test_closed_forms_of_many_columns_do_not_depend_on_who_makes_them(tmp_path):
+    """Many enough for linear algebra to go to several threads, unless it is kept from that."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 200))
+    y = X[:, 0] + rng.normal(size=500)
+    arguments = {"power": "linear", "random_state": 5, "max_permutations": 20}
+    serial = umfi.ultra_marginal(X, y, executor="serial", test="permutation", **arguments)
+    path = tmp_path / "run.umfi"
+    umfi.ultra_marginal(X, y, checkpoint=path, **arguments)
+    went_on = umfi.ultra_marginal(X, y, checkpoint=path, test="permutation", **arguments)
+    assert_same(serial, went_on)
+    sent = umfi.ultra_marginal(X, y, executor="processes", test="permutation", **arguments)
+    assert_same(serial, sent)
+
+
+@pytest.mark.parametrize("make", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_an_executor_that_was_shut_down_is_named_as_the_reason(make, table):
+    executor = make(1)
+    executor.shutdown()
+    with pytest.raises(umfi.RunError, match=r"takes no more work.*pass a new one"):
+        umfi.bivariate(*table, power=POWER, random_state=5, executor=executor)
+
+
+def test_a_full_temporary_folder_is_named(table, monkeypatch):
+    def refuse(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("umfi.tasks.crews._ParcelFiles._write", refuse)
+    with pytest.raises(umfi.RunError, match="TMPDIR"):
+        umfi.bivariate(*table, power=POWER, random_state=5, executor="processes")
+
+
+def test_folders_of_killed_runs_are_removed_and_those_of_others_stay(table, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in (f"umfi-{gone.pid}-left", f"umfi-{os.getpid()}-going_on"):
+        (tmp_path / name).mkdir()
+    umfi.bivariate(*table, power=POWER, random_state=5, executor="processes", n_jobs=1)
+    assert os.listdir(tmp_path) == [f"umfi-{os.getpid()}-going_on"]
 
 
 def test_functions_of_the_caller_travel(table, client):
@@ -246,7 +290,7 @@ def test_executors_that_are_none_are_refused(executor, message, table, monkeypat
 
 def test_other_code_on_a_worker_is_refused(table, monkeypatch):
     monkeypatch.setattr("umfi.tasks.parcels.source_digest", lambda: "other")
-    with pytest.raises(umfi.RunError, match="install the same version everywhere"):
+    with pytest.raises(umfi.RunError, match="install the same versions everywhere"):
         umfi.bivariate(*table, executor="processes", n_jobs=2)
 
 

@@ -111,12 +111,15 @@ def test_when_all_workers_are_gone_a_clear_error_says_so_and_the_checkpoint_is_w
     path = tmp_path / "run.umfi"
 
     def kill():
-        while not path.exists() or not any(kept.answers for kept in read_checkpoint(path)):
+        deadline = time.monotonic() + 60.0
+        while time.monotonic() < deadline:
+            if path.exists() and any(kept.answers for kept in read_checkpoint(path)):
+                break
             time.sleep(0.1)
         for process in processes:
             process.kill()
 
-    killer = threading.Thread(target=kill)
+    killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     with pytest.raises(umfi.RunError, match="no workers for 2 seconds") as caught:
         run(table, executor=client, checkpoint=path, repeats=5_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -200,8 +201,7 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
         connection.close()
         if "locked" in str(error):
             raise
-        # A folder that cannot be written to: nobody else can either.
-        return _connect(path, "mode=ro&immutable=1")
+        return _read_aside(path)
     except sqlite3.DatabaseError:
         connection.close()
         raise
@@ -223,6 +223,24 @@ def open_file(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _read_aside(path: Path) -> sqlite3.Connection:
+    """Return a connection to a file in a folder that cannot be written to: nobody else can either.
+
+    SQLite could not read the log there, where all that is new may be, so both are copied.
+    """
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or log.stat().st_size == 0:
+        return _connect(path, "mode=ro&immutable=1")
+    with tempfile.TemporaryDirectory(prefix="umfi-") as folder:
+        aside = Path(folder) / path.name
+        copy2(path, aside)
+        copy2(log, aside.with_name(log.name))
+        with closing(_connect(aside)) as copied:
+            read = sqlite3.connect(":memory:", isolation_level=None)
+            copied.backup(read)
+    return read
 
 
 @contextmanager

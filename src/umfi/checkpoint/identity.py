@@ -9,104 +9,212 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import io
 import json
+import logging
 import re
+import sys
+import sysconfig
 import types
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.errors import listed
+from umfi.errors import InputError, listed
 
 __all__ = ["describe", "describe_table", "digest_of", "find_differences"]
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Shown as they are in a message; longer values are only said to differ.
 MAX_SHOWN_LETTERS = 60
+FRAME_LABELS = ("index", "columns", "name")
+# An argument that holds more than this is not described, because it would take for ever.
+MAX_OBJECTS = 100_000
 
 
-def describe(value: Any, seen: tuple[int, ...] = ()) -> Any:
+def describe(value: Any) -> Any:
     """Return a plain description of an argument, equal for arguments that do the same.
 
-    Objects are their class and what they hold, functions their code, arrays a digest: what Python
-    prints of them may hold addresses, or leave things out.
+    Objects are their class and a digest of what they hold, functions one of their code and what it
+    uses, arrays one of their values: what Python prints of them may hold addresses, or leave things
+    out. Code of installed packages is known by their versions, code of users by what it says.
 
     Examples
     --------
     >>> describe({"b": (1, 2.5), "a": None})
     {'a': None, 'b': [1, 2.5]}
     """
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, np.generic):
-        plain = value.item()
-        return repr(value) if isinstance(plain, np.generic) else describe(plain, seen)
-    if id(value) in seen:
-        return "itself"
-    inner = functools.partial(describe, seen=(*seen, id(value)))
-    if isinstance(value, np.ndarray):
-        return {"array": list(value.shape), "digest": digest_array(value)}
-    if isinstance(value, Mapping):
-        pairs = sorted(((str(key), inner(one)) for key, one in value.items()), key=lambda p: p[0])
-        return dict(pairs)
-    if isinstance(value, set | frozenset):
-        return sorted((inner(one) for one in value), key=repr)
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [inner(one) for one in value]
-    if isinstance(value, type):
-        return f"{value.__module__}.{value.__qualname__}"
-    if isinstance(value, types.CodeType):
-        return _describe_code(value, inner)
-    if isinstance(value, types.FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        used = _find_globals(value)
-        held = [*cells, value.__defaults__, value.__kwdefaults__, used]
-        return {"function": value.__qualname__, "code": inner(value.__code__), "held": inner(held)}
-    if isinstance(value, types.MethodType):
-        return inner([value.__self__, value.__func__])
-    return _describe_object(value, inner)
+    return _Describer().describe(value)
+
+
+class _Describer:
+    """Describes an argument and all it holds, each object once."""
+
+    def __init__(self) -> None:
+        # By identity; objects are kept, because others could take their place in memory.
+        self.known: dict[int, tuple[Any, Any]] = {}
+
+    def describe(self, value: Any) -> Any:
+        """Return the description of one value."""
+        if value is None or isinstance(value, str | bool | int | float):
+            return value
+        if isinstance(value, np.generic):
+            plain = value.item()
+            return repr(value) if isinstance(plain, np.generic) else self.describe(plain)
+        if id(value) not in self.known:
+            if len(self.known) > MAX_OBJECTS:
+                raise InputError(
+                    "It cannot be told whether the power or remover is the same as in the "
+                    "checkpoint, because it holds too much: run without checkpoint, or pass an "
+                    "object that holds its settings alone."
+                )
+            self.known[id(value)] = (value, "itself")  # Where it holds itself.
+            self.known[id(value)] = (value, self._describe_new(value))
+        return self.known[id(value)][1]
+
+    def _describe_new(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            digest = digest_array(value)
+            return {"array": list(value.shape), "type": str(value.dtype), "digest": digest}
+        if isinstance(value, Mapping):
+            pairs = [(_key(key), self.describe(one)) for key, one in value.items()]
+            return dict(sorted(pairs, key=lambda pair: pair[0]))
+        if isinstance(value, set | frozenset):
+            return sorted((self.describe(one) for one in value), key=repr)
+        if isinstance(value, Sequence) and not isinstance(value, bytes):
+            return [self.describe(one) for one in value]
+        if isinstance(value, types.ModuleType):
+            return self._describe_module(value)
+        if isinstance(value, type):
+            return {"class": _name(value), "digest": digest_of(self._code_of_class(value))}
+        return {"class": _name(type(value)), "digest": digest_of(self._contents_of(value))}
+
+    def _contents_of(self, value: Any) -> Any:
+        """Return what decides what an object does."""
+        # Compiled and cached functions are what they were made of.
+        inner = getattr(value, "py_func", None) or getattr(value, "__wrapped__", None)
+        if isinstance(inner, types.FunctionType):
+            return self.describe(inner)
+        if isinstance(value, types.CodeType):
+            return [value.co_code.hex(), self.describe(value.co_consts), list(value.co_names)]
+        if isinstance(value, types.FunctionType):
+            if _is_installed(value.__module__):
+                return [_name(value), _version_of(value.__module__)]
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            held = [cells, value.__defaults__, value.__kwdefaults__, _find_globals(value)]
+            return [value.__qualname__, self.describe(value.__code__), self.describe(held)]
+        if isinstance(value, types.MethodType):
+            return [self.describe(value.__self__), value.__func__.__qualname__]
+        if isinstance(value, functools.partial):
+            return self.describe([value.func, value.args, value.keywords])
+        if isinstance(value, logging.Logger | io.IOBase):
+            return str(getattr(value, "name", ""))  # What they hold changes with use.
+        code = self._code_of_class(type(value))
+        if hasattr(value, "get_params"):  # An estimator of scikit-learn.
+            return [code, self.describe(value.get_params(deep=False))]
+        if dataclasses.is_dataclass(value):
+            fields = dataclasses.fields(value)
+            return [code, self.describe({one.name: getattr(value, one.name) for one in fields})]
+        return [code, self._describe_state(value)]
+
+    def _describe_state(self, value: Any) -> Any:
+        if isinstance(value, np.random.Generator):
+            return self.describe(dict(value.bit_generator.state))
+        if isinstance(value, np.random.RandomState):
+            return self.describe(value.get_state(legacy=False))
+        if hasattr(value, "to_numpy"):  # Frames and series, whatever made them.
+            labels: list[Any] = [getattr(value, name, None) for name in FRAME_LABELS]
+            held = [one.to_numpy() if hasattr(one, "to_numpy") else one for one in labels]
+            return self.describe([value.to_numpy(), *held])
+        own = getattr(value, "__dict__", {})
+        state = {**_find_slots(value), **(own if isinstance(own, Mapping) else {})}
+        if not state:
+            return ADDRESS.sub("", repr(value))
+        return self.describe({name: one for name, one in state.items() if not _is_lock(one)})
+
+    def _code_of_class(self, kind: type) -> Any:
+        """Return the code of a class and those above it, versions where they are installed."""
+        found: dict[str, Any] = {}
+        for one in kind.__mro__:
+            if _is_installed(one.__module__):
+                found[_name(one)] = _version_of(one.__module__)
+                continue
+            members = {
+                name: getattr(member, "fget", None) or getattr(member, "__func__", None) or member
+                for name, member in vars(one).items()
+                if not (name.startswith("__") and not callable(member)) and name != "__slots__"
+            }
+            found[_name(one)] = {
+                name: self.describe(member)
+                for name, member in members.items()
+                if not isinstance(member, types.GetSetDescriptorType | types.MemberDescriptorType)
+            }
+        return found
+
+    def _describe_module(self, module: types.ModuleType) -> Any:
+        """Return a digest of a module of the user's; of installed ones the version."""
+        if _is_installed(module.__name__):
+            return [module.__name__, _version_of(module.__name__)]
+        file = getattr(module, "__file__", None)
+        try:
+            source = Path(str(file)).read_bytes()
+        except OSError:
+            return module.__name__
+        return [module.__name__, hashlib.blake2b(source, digest_size=12).hexdigest()]
+
+
+def _key(key: Any) -> str:
+    """Return the key of a mapping as text; 1 and "1" differ."""
+    return key if isinstance(key, str) else f"{type(key).__name__} {ADDRESS.sub('', repr(key))}"
+
+
+def _name(value: Any) -> str:
+    return f"{value.__module__}.{value.__qualname__}"
+
+
+def _is_lock(value: Any) -> bool:
+    return type(value).__module__ in ("_thread", "threading")
+
+
+@functools.cache
+def _installed_folders() -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    return tuple({paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+@functools.cache
+def _is_installed(module_name: str | None) -> bool:
+    """Return whether a module is part of Python or of an installed package, this one included."""
+    top = (module_name or "").partition(".")[0]
+    if top in ("umfi", "builtins") or top in sys.builtin_module_names:
+        return True
+    file = getattr(sys.modules.get(top), "__file__", None)
+    return file is not None and file.startswith(_installed_folders())
+
+
+@functools.cache
+def _version_of(module_name: str) -> str:
+    """Return the version of what is installed; Python's own is compared anyway."""
+    with suppress(metadata.PackageNotFoundError):
+        return metadata.version(module_name.partition(".")[0])
+    return ""
 
 
 def _find_globals(function: types.FunctionType) -> dict[str, Any]:
-    """Return what a function uses of its module; of other modules' functions the names."""
-    found: dict[str, Any] = {}
-    for name in function.__code__.co_names:
-        if name in function.__globals__:
-            value = function.__globals__[name]
-            home = getattr(value, "__module__", None)
-            if isinstance(value, types.ModuleType):
-                continue
-            if callable(value) and home != function.__module__:
-                value = f"{home}.{getattr(value, '__qualname__', type(value).__qualname__)}"
-            found[name] = value
+    """Return what a function uses of its module, also in functions inside it."""
+    codes, found = [function.__code__], {}
+    while codes:
+        code = codes.pop()
+        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+        for name in code.co_names:
+            if name in function.__globals__:
+                found[name] = function.__globals__[name]
     return found
-
-
-def _describe_code(code: types.CodeType, inner: Any) -> str:
-    """Return a digest of what code does, wherever it stands."""
-    parts = [code.co_code.hex(), inner(code.co_consts), list(code.co_names)]
-    return digest_of(parts)
-
-
-def _describe_object(value: Any, inner: Any) -> Any:
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    if isinstance(value, functools.partial):
-        return {"class": kind, "held": inner([value.func, value.args, value.keywords])}
-    if hasattr(value, "get_params"):  # An estimator of scikit-learn.
-        return {"class": kind, "held": inner(value.get_params(deep=False))}
-    if dataclasses.is_dataclass(value):
-        held = {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
-        return {"class": kind, "held": inner(held)}
-    state = {**_find_slots(value), **getattr(value, "__dict__", {})}
-    if isinstance(value, np.random.Generator):
-        state = dict(value.bit_generator.state)
-    elif isinstance(value, np.random.RandomState):
-        state = {"state": value.get_state(legacy=False)}
-    if state:
-        return {"class": kind, "held": inner(state)}
-    return {"class": kind, "shown": ADDRESS.sub("", repr(value))}
 
 
 def _find_slots(value: Any) -> dict[str, Any]:

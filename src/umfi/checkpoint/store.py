@@ -37,6 +37,7 @@ from umfi.errors import InputError, is_whole_number
 
 __all__ = ["Checkpoint", "Section", "begin", "find_seed", "forget", "merge", "read_checkpoint"]
 
+TEST_SETTINGS = ("test", "max_permutations", "alpha")
 # What a crash may cost.
 WRITE_SECONDS = 1.0
 # How long others may hold the file in mid-run before writing is put off.
@@ -96,13 +97,13 @@ class Checkpoint:
 
     @property
     def file(self) -> Path:
-        """The path."""
-        return Path(self.path)
+        """The path, from the root, because a power may change folders."""
+        return Path(self.path).absolute()
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> list[KeptRun]:
     """Return the runs of a file, which may be going on."""
-    path = Path(path)
+    path = Path(path).absolute()
     if not path.is_file():
         raise InputError(f"There is no file {str(path)!r}: check the name of the checkpoint.")
     return read_file(path).runs
@@ -110,7 +111,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> list[KeptRun]:
 
 def forget(path: str | os.PathLike[str]) -> None:
     """Remove a file, if it is a checkpoint and no run uses it."""
-    path = Path(path)
+    path = Path(path).absolute()
     lock = _lock(path)
     try:
         read_checkpoint(path)
@@ -264,10 +265,8 @@ def begin(
             elif kept is not run:
                 run.answers, run.seconds = kept.answers, kept.seconds
                 run.planned, run.begun = kept.planned, kept.begun
-                if _extent(kept) > _extent(run):
-                    run.outline = (
-                        kept.outline
-                    )  # A shorter run does not make the file a shorter one.
+                # A shorter run does not make the file a shorter one.
+                run.outline = _longer(kept.outline, run.outline)
         if content.is_damaged:
             replace_damaged(path, [*others, run])
         with closing(open_file(path)) as connection, transaction(connection):
@@ -293,7 +292,7 @@ def _lock(path: Path) -> FileLock:
 
 def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> list[KeptRun]:
     """Write all that several files hold of the same runs into one, and return its runs."""
-    out = Path(out)
+    out = Path(out).absolute()
     lock = _lock(out)
     try:
         merged: dict[str, KeptRun] = {}
@@ -331,11 +330,24 @@ def _join(run: KeptRun, other: KeptRun, path: Path) -> None:
             run.seconds.setdefault(stage, {}).setdefault(name, other.seconds[stage][name])
     for stage, n_tasks in other.planned.items():
         run.planned[stage] = max(n_tasks, run.planned.get(stage, 0))
-    if _extent(other) > _extent(run):
-        run.outline = other.outline
+    run.outline = _longer(other.outline, run.outline)
 
 
-def _extent(run: KeptRun) -> tuple[bool, int]:
-    """Return how much a run was asked for: whether there is a test, and repeats."""
-    settings = run.outline.get("settings", {})
-    return settings.get("test") is not None, run.outline.get("repeats", 0)
+def _longer(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the outline of a run that was asked for as much as either, and else like the new."""
+    longer = dict(new)
+    before, now = old.get("settings", {}), dict(new.get("settings", {}))
+    if now.get("test") is None and before.get("test") is not None:
+        now |= {name: before[name] for name in TEST_SETTINGS if name in before}
+    for one, other, name in (
+        (old, longer, "repeats"),
+        (before, now, "repeats"),
+        (before, now, "max_permutations"),
+        (before, now, "max_context"),
+    ):
+        if name in one and name in other:
+            both = (one[name], other[name])
+            other[name] = None if None in both else max(both)  # None is all there are.
+    if now:
+        longer["settings"] = now
+    return longer

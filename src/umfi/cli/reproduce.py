@@ -94,11 +94,12 @@ def _print_list() -> None:
 def _print_claims(found: list[Reproduced]) -> None:
     import pandas as pd
 
+    from umfi.experiments import sum_up
+
     rows = [{"experiment": one.name, **claim.to_plain()} for one in found for claim in one.claims]
     table = pd.DataFrame(rows)[["experiment", "claim", "found", "holds if", "paper", "verdict"]]
     print_table(table.astype(str), left=("experiment", "claim", "paper", "verdict"))
-    n_held = sum(claim.holds for one in found for claim in one.claims)
-    typer.echo(printable(f"{n_held} of {len(rows)} claims hold."))
+    typer.echo(printable(sum_up(claim for one in found for claim in one.claims)))
 
 
 @contextmanager

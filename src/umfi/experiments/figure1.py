@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from umfi.experiments.claims import Claim
 from umfi.experiments.simulations import (
-    claim_blood_relation,
-    claim_correlation,
-    claim_interactions,
-    claim_statistic,
+    COLOURS,
+    SIMULATIONS,
+    claim_shares,
     draw_shares,
+    lead_of_pair,
     run_simulations,
+    share_of,
 )
 from umfi.experiments.workshop import Methods, Tables, Workshop
 
@@ -26,15 +29,22 @@ CLAIM = (
     "importance and unrelated features none, where marginal contribution does not."
 )
 DIFFERENCES = (
-    "The authors' script for the blood-relation data overwrites x2; here the equations stand.",
-    "The noise of x3 in the correlation data has variance 0.01.",
-    "Marginal contribution takes all subsets; a score below that of no features counts as that.",
+    (
+        "The authors' script for the blood-relation data overwrites x2 with noise that does not "
+        "depend on x1; here the equations stand, and figure 8 has both."
+    ),
+    ("The noise of x3 in the correlation data has variance 0.01, as in the authors' script."),
+    (
+        "The paper's protocol drops the feature for the second forest, whose mtry is then 1 "
+        "instead of 2; that alone gives unrelated features about a point. The matched protocol, "
+        "beside it, does not. What is claimed of it is ours."
+    ),
+    "Marginal contribution takes all subsets; scores below zero count as zero.",
 )
 
-PAPER = ["linear, paper", "transport, paper"]
-MATCHED = ["linear, matched", "transport, matched"]
+MCI = "marginal contribution"
 METHODS: Methods = {
-    "marginal contribution": {"method": "marginal_contribution", "max_context": None},
+    MCI: {"method": "marginal_contribution", "max_context": None},
     **{
         f"{remover}, {protocol}": {
             "method": "ultra_marginal",
@@ -45,6 +55,9 @@ METHODS: Methods = {
         for remover in ("linear", "transport")
     },
 }
+OURS = [name for name in METHODS if name != MCI]
+# Points of a hundred: so near is "equal", so little is "nothing".
+EQUAL_POINTS, NO_POINTS = 5.0, 3.0
 
 
 def measure(workshop: Workshop) -> Tables:
@@ -55,43 +68,86 @@ def measure(workshop: Workshop) -> Tables:
 def judge(tables: Tables) -> list[Claim]:
     """Return the claims on shares."""
     table = tables["shares"]
-    ours = [*PAPER, *MATCHED]
-    return [
-        *claim_interactions(table, "nonlinear_interactions", list(METHODS), "x1, x2 above"),
-        *claim_interactions(table, "correlated_interactions", ours, "x1, x2 clearly above"),
-        claim_statistic(
-            table,
-            "correlated_interactions",
-            "marginal contribution",
-            "all features about the same (x1, x2 above x3, x4 by points)",
-            lambda rows: float(rows[:, :2].mean() - rows[:, 2:].mean()),
-            least=-3.0,
-            most=3.0,
-            paper="about the same",
-        ),
-        *claim_correlation(table, ours, "about equal"),
-        claim_statistic(
-            table,
-            "correlation",
-            "marginal contribution",
-            "x4 above zero (points)",
-            lambda rows: float(rows[:, 3].mean()),
-            least=0.5,
-            paper="above zero",
-        ),
-        *claim_blood_relation(table, ours, "about zero"),
-        claim_statistic(
-            table,
-            "blood_relation",
-            "marginal contribution",
-            "more than half to x1 and x2 (points)",
-            lambda rows: float(rows[:, :2].mean(axis=0).sum()),
-            least=50.0,
-            paper="more than half",
-        ),
-    ]
+    claims = [
+        claim_shares(
+            table, "nonlinear_interactions", method, "x1 and x2 above x3 and x4 (points)",
+            lead_of_pair, least=0.0, is_strict=True, paper=_said(method, "above"),
+        )
+        for method in METHODS
+    ]  # fmt: skip
+    for method in OURS:
+        claims += [
+            claim_shares(
+                table, "correlated_interactions", method, "x1 and x2 above x3 and x4 (points)",
+                lead_of_pair, least=0.0, is_strict=True, paper=_said(method, "clearly above"),
+            ),
+            claim_shares(
+                table, "correlated_interactions", method,
+                "the same, by how much more than for marginal contribution",
+                lead_of_pair, less=MCI, least=0.0, is_strict=True, paper=_said(method, "more"),
+            ),
+        ]  # fmt: skip
+    claims.append(
+        claim_shares(
+            table, "correlated_interactions", MCI, "x1 and x2 above x3 and x4 (points)",
+            lead_of_pair, least=-2.0, most=2.0, paper="about the same",
+        )
+    )  # fmt: skip
+    for method in OURS:
+        claims += [
+            claim_shares(
+                table, "correlation", method, "x1, x2 and x3 equal (largest difference, points)",
+                lambda rows: float(np.ptp(rows.mean(axis=0)[:3])), limits=(0.0, 100.0),
+                most=EQUAL_POINTS, paper=_said(method, "about equal"),
+            ),
+            claim_shares(
+                table, "correlation", method, "x4 near zero (points)", share_of("x4"),
+                least=-NO_POINTS, most=NO_POINTS, paper=_said(method, "close to zero"),
+            ),
+        ]  # fmt: skip
+    claims.append(
+        claim_shares(
+            table, "correlation", MCI, "x4 above zero (points)", share_of("x4"), least=0.5,
+            paper="above zero; usually above 5",
+        )
+    )  # fmt: skip
+    for method in OURS:
+        claims += [
+            claim_shares(
+                table, "blood_relation", method, "x1 and x2 near zero (further one, points)",
+                lambda rows: float(np.abs(rows[:, :2].mean(axis=0)).max()), limits=(0.0, 100.0),
+                most=NO_POINTS, paper=_said(method, "about zero"),
+            ),
+            claim_shares(
+                table, "blood_relation", method, "x4 has most (points)", share_of("x4"),
+                least=50.0, is_strict=True, paper=_said(method, "most"),
+            ),
+            claim_shares(
+                table, "blood_relation", method, "x3 has the rest (points)", share_of("x3"),
+                least=0.0, is_strict=True, paper=_said(method, "the rest"),
+            ),
+        ]  # fmt: skip
+    claims.append(
+        claim_shares(
+            table, "blood_relation", MCI, "more than half to x1 and x2 (points)",
+            share_of("x1", "x2"), least=50.0, is_strict=True, paper="more than half",
+        )
+    )  # fmt: skip
+    return claims
+
+
+def _said(method: str, words: str) -> str:
+    """Return what the paper says, which knows nothing of the matched protocol."""
+    return "" if method.endswith("matched") else words
 
 
 def draw(tables: Tables) -> Figure:
-    """Draw the shares."""
-    return draw_shares(tables["shares"])
+    """Draw the shares, a panel a simulation."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 2, figsize=(10, 7.5), layout="constrained", sharex=True)
+    for ax, simulation in zip(axes.flat, SIMULATIONS, strict=True):
+        draw_shares(tables["shares"], simulation, list(METHODS), ax, COLOURS)
+        ax.set_ylabel("share of the total (%)")
+    axes[0, 0].legend(frameon=False, fontsize=8)
+    return figure

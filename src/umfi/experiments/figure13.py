@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from umfi.experiments.claims import Claim, claim_of_mean
 from umfi.experiments.timing import draw_times, run_times
 from umfi.experiments.workshop import Methods, Tables, Workshop
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 __all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
@@ -19,19 +23,15 @@ CLAIM = (
     "marginal contribution."
 )
 DIFFERENCES = (
-    "The paper took twelve threads of a laptop; how many were taken here is in the settings.",
-    "All methods run on the same forests here; the paper's conditional permutation had its own.",
+    (
+        "The paper took a laptop, twelve threads for ultra-marginal importance and its own "
+        "script for the others; here all methods run on the same forests and on as many threads "
+        "as there are cores."
+    ),
+    "572 rows, the text says 571.",
 )
 
-METHODS: Methods = {
-    "permutation": {"method": "permutation"},
-    "ablation": {"method": "ablation", "protocol": "paper"},
-    "linear": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
-    "transport": {"method": "ultra_marginal", "remover": "transport", "protocol": "paper"},
-    "conditional permutation": {"method": "conditional_permutation"},
-    "marginal contribution, contexts of 2": {"method": "marginal_contribution", "max_context": 2},
-}
-# Seconds for 50 features, as the paper prints them.
+# In the order of the paper, with its seconds for 50 features.
 PAPER = {
     "permutation": 0.05,
     "ablation": 1.8,
@@ -40,33 +40,62 @@ PAPER = {
     "conditional permutation": 30.0,
     "marginal contribution, contexts of 2": 205.0,
 }
+METHODS: Methods = {
+    "permutation": {"method": "permutation"},
+    "ablation": {"method": "ablation", "protocol": "paper"},
+    "linear": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
+    "transport": {"method": "ultra_marginal", "remover": "transport", "protocol": "paper"},
+    "conditional permutation": {"method": "conditional_permutation"},
+    "marginal contribution, contexts of 2": {"method": "marginal_contribution", "max_context": 2},
+}
+ORDER = ("permutation", "ablation", "transport", "conditional permutation",
+         "marginal contribution, contexts of 2")  # fmt: skip
 
 
 def measure(workshop: Workshop) -> Tables:
     """Return seconds by method and number of genes."""
-    counts = workshop.choose(quick=(5, 10, 20, 50), full=tuple(range(5, 55, 5)))
-    n_features = dict.fromkeys(METHODS, counts)
+    # The most first, because they are judged, and time may be short.
+    counts = workshop.choose(quick=(50, 20, 10, 5), full=tuple(range(50, 0, -5)))
     n_repeats = workshop.choose(quick=1, full=10)
-    table = run_times(workshop, METHODS, n_features, n_repeats=n_repeats, limit=600.0)
-    return {"seconds": table}
+    n_features = dict.fromkeys(METHODS, counts)
+    return {"seconds": run_times(workshop, METHODS, n_features, n_repeats=n_repeats)}
 
 
 def judge(tables: Tables) -> list[Claim]:
-    """Return the claims on seconds for the most genes."""
+    """Return the claims on the order of methods, and on seconds for the most genes."""
     table = tables["seconds"]
-    n_most = table["n_features"].max()
-    most = table[table["n_features"] == n_most]
-    return [
+    n_most = int(table["n_features"].max())
+    most = {method: _seconds(table, method, n_most) for method in METHODS}
+    claims = [
         claim_of_mean(
-            f"{method}: seconds for {n_most} features",
-            most[most["method"] == method]["seconds"],
-            most=seconds,
-            paper=f"{seconds:g} (12 threads)",
+            f"{slower} takes longer than {faster} (logarithm of the ratio, {n_most} features)",
+            np.log(most[slower]) - np.log(most[faster]),
+            least=0.0,
+            is_strict=True,
+            paper="longer",
+        )
+        for faster, slower in pairwise(ORDER)
+    ]
+    claims += [
+        claim_of_mean(
+            f"{method}: seconds for {n_most} features", most[method], most=seconds,
+            paper=f"{seconds:g}, on its machine",
         )
         for method, seconds in PAPER.items()
-    ]
+    ]  # fmt: skip
+    return claims
+
+
+def _seconds(table: pd.DataFrame, method: str, n_features: int) -> np.ndarray:
+    """Return what a method took, shape (n_repeats,)."""
+    own = table[(table["method"] == method) & (table["n_features"] == n_features)]
+    return own.sort_values("repeat")["seconds"].to_numpy()
 
 
 def draw(tables: Tables) -> Figure:
     """Draw seconds against genes."""
-    return draw_times(tables["seconds"])
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    draw_times(tables["seconds"], ax)
+    return figure

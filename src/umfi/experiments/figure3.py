@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 from umfi.experiments.claims import Claim, claim_of_mean
 from umfi.experiments.genes import (
+    CONTRIBUTION,
     KNOWN_GENES,
+    MAIN_METHODS,
+    PAPERS,
     claim_accuracy,
+    claim_agreement,
+    claim_chance,
     claim_order,
     claim_rate,
     draw_genes,
@@ -16,12 +21,12 @@ from umfi.experiments.genes import (
     run_genes,
     run_tests,
 )
-from umfi.experiments.workshop import Methods, Tables, Workshop
+from umfi.experiments.workshop import Tables, Workshop
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
+__all__ = ["CLAIM", "DIFFERENCES", "SHOWN", "TITLE", "draw", "judge", "measure"]
 
 TITLE = "Breast cancer, forty of fifty genes permuted (with table 1)"
 CLAIM = (
@@ -30,69 +35,87 @@ CLAIM = (
 )
 DIFFERENCES = (
     "The file has 572 patients, the text says 571.",
-    "Genes are permuted anew in each iteration.",
-    "The authors floor accuracy at 0.5, clip importances at 0, and mtry differs between forests.",
-    "The matched protocol does none of this, and its test says which genes are related.",
+    (
+        "A gene counts as found if its median over iterations is above zero, so the true "
+        "negative rate grows with the number of iterations: a permuted gene is above zero in a "
+        "little less than half of them. Rates are judged with the paper's 200 iterations only; "
+        "the share behind them always."
+    ),
+    (
+        "Marginal contribution counts scores below the majority class as the majority class "
+        "(0.53); the authors' floor is 0.5 whatever the classes."
+    ),
+    "Intervals are over iterations on the same 572 patients and the same permuted genes.",
+    (
+        "The matched protocol and its test are ours; the test has all patients and, in each "
+        "table, another permutation."
+    ),
 )
 
-CONTRIBUTION = "marginal contribution"
-METHODS: Methods = {
-    "linear, paper": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
-    "transport, paper": {"method": "ultra_marginal", "remover": "transport", "protocol": "paper"},
-    "linear, matched": {"method": "ultra_marginal", "remover": "linear"},
-    "transport, matched": {"method": "ultra_marginal", "remover": "transport"},
-    CONTRIBUTION: {"method": "marginal_contribution", "max_context": 2},
-}
-# What the paper prints: true positives, true negatives, standardised interquartile range.
+N_ITERATIONS = 200
+# What the paper prints, and how near a repetition should come.
 TABLE_1 = {
-    CONTRIBUTION: (1.0, 0.0, 0.066),
-    "linear, paper": (1.0, 0.975, 0.419),
-    "transport, paper": (1.0, 0.775, 0.285),
+    "linear, paper": {"TPR": 1.0, "TNR": 0.975, "OA": 0.98, "SIQR": 0.419},
+    "transport, paper": {"TPR": 1.0, "TNR": 0.775, "OA": 0.82, "SIQR": 0.285},
+    CONTRIBUTION: {"TPR": 1.0, "TNR": 0.0, "OA": 0.20, "SIQR": 0.066},
 }
+NEAR = {"TPR": 0.0, "TNR": 0.125, "OA": 0.1}
+SHOWN = ("table1",)
 
 
 def measure(workshop: Workshop) -> Tables:
     """Return importances over iterations, table 1, tests, and accuracies."""
-    n_iterations = dict.fromkeys(METHODS, workshop.choose(quick=20, full=200))
-    n_iterations[CONTRIBUTION] = workshop.choose(quick=1, full=200)
+    n_iterations = dict.fromkeys(MAIN_METHODS, workshop.choose(quick=20, full=N_ITERATIONS))
+    n_iterations[CONTRIBUTION] = workshop.choose(quick=1, full=N_ITERATIONS)
     tested = run_tests(workshop, workshop.choose(quick=1, full=10))
     forests = run_forests(workshop, permuted=True)
-    table = run_genes(workshop, METHODS, n_iterations, permuted=True)
+    table = run_genes(workshop, MAIN_METHODS, n_iterations, permuted=True)
     return {"importances": table, "table1": rates(table), "tests": tested, "forests": forests}
 
 
 def judge(tables: Tables) -> list[Claim]:
     """Return the claims on importances, tests and accuracies."""
-    table, tested = tables["importances"], tables["tests"]
+    table = tables["importances"]
     n_iterations = tables["table1"].set_index("method")["iterations"]
     claims = []
-    for method, (true_positives, true_negatives, spread) in TABLE_1.items():
-        claims.append(claim_rate(table, method, "TPR", least=true_positives, paper="1"))
-        bounds = {"most": 0.1} if true_negatives == 0.0 else {"least": true_negatives}
-        claims.append(claim_rate(table, method, "TNR", paper=f"{true_negatives:g}", **bounds))
-        if n_iterations[method] > 1:
-            claims.append(
-                claim_rate(
-                    table,
-                    method,
-                    "SIQR",
-                    least=spread / 1.3,
-                    most=spread * 1.3,
-                    paper=f"{100 * spread:.1f} %",
-                )
+    for method, printed in TABLE_1.items():
+        claims += [
+            claim_rate(
+                table, method, rate, least=printed[rate] - near, most=printed[rate] + near,
+                paper=f"{printed[rate]:g}",
             )
-    claims += claim_order(table, list(TABLE_1))
-    is_known = tested["feature"].isin(KNOWN_GENES)
-    by_table = tested.assign(right=tested["related"] == is_known).groupby("iteration")["right"]
+            for rate, near in NEAR.items()
+            # Marginal contribution is above zero in nearly every run, not in nearly half of them.
+            if n_iterations[method] >= N_ITERATIONS or method == CONTRIBUTION or rate == "TPR"
+        ]  # fmt: skip
+        spread = printed["SIQR"]
+        claims.append(
+            claim_rate(
+                table, method, "SIQR", least=spread / 1.3, most=spread * 1.3,
+                paper=f"{100 * spread:.1f} %",
+            )
+        )  # fmt: skip
+        if method != CONTRIBUTION:
+            claims.append(claim_chance(table, method, paper="zero medians in the end"))
+    claims += [claim_chance(table, method) for method in ("linear, matched", "transport, matched")]
+    claims += claim_order(table, PAPERS)
     claims += [
-        claim_of_mean(
-            "transport, matched, with its test: share of genes that are told right",
-            by_table.mean(),
-            least=0.95,
-            paper="0.82 (transport), 0.98 (linear) without a test",
-        ),
-        claim_accuracy(tables["forests"], 0.76),
+        claim_agreement(table, CONTRIBUTION, method, least=0.7, paper="similar")
+        for method in PAPERS
+        if method != CONTRIBUTION
     ]
+    tested = tables["tests"]
+    for is_known, rate in ((True, "TPR"), (False, "TNR")):
+        own = tested[tested["feature"].isin(KNOWN_GENES) == is_known]
+        is_right = own["related"] == is_known
+        claims.append(
+            claim_of_mean(
+                f"transport, matched, with its test, one run: {rate}",
+                is_right.groupby(own["iteration"]).mean(),
+                least=0.95,
+            )
+        )
+    claims.append(claim_accuracy(tables["forests"], 0.76))
     return claims
 
 

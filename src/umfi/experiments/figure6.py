@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import umfi
-from umfi.experiments.claims import Claim, claim_of_number
-from umfi.experiments.leakage import draw_leakage, run_leakage
+from umfi.experiments.claims import Claim
+from umfi.experiments.leakage import BEFORE, claim_told, draw_leakage, run_leakage
 from umfi.experiments.workshop import Methods, Tables, Workshop
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 __all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
@@ -20,7 +19,15 @@ CLAIM = (
     "Most genes are told by the others with an R² above 0.2; transport removes all of it, linear "
     "regression does not."
 )
-DIFFERENCES = ("Sliced removal and the matched form of transport stand beside the paper's two.",)
+DIFFERENCES = (
+    "The file has 572 patients, the text says 571.",
+    (
+        "The authors show R² below zero as zero. Below what shuffled columns give (-0.02 to "
+        "-0.08) it is no sign of independence, but of how removal is fitted to the rows it is "
+        "judged on."
+    ),
+    "Sliced removal and the matched form of transport, beside the paper's two, are ours.",
+)
 
 REMOVERS: Methods = {
     "linear, paper": {"remover": "linear", "protocol": "paper"},
@@ -28,40 +35,38 @@ REMOVERS: Methods = {
     "transport": {"remover": "transport"},
     "sliced": {"remover": "sliced"},
 }
-# A forest of a hundred trees finds so much in independent columns of this length, now and then.
-AS_GOOD_AS_NOTHING = 0.05
 
 
 def measure(workshop: Workshop) -> Tables:
     """Return leakage of each gene."""
     X, _ = umfi.datasets.load_brca()
-    return {"leakage": run_leakage(workshop, X, REMOVERS)}
+    n_repeats = workshop.choose(quick=2, full=5)
+    return {"leakage": run_leakage(workshop, X, REMOVERS, n_repeats)}
 
 
 def judge(tables: Tables) -> list[Claim]:
     """Return the claims on leakage."""
     table = tables["leakage"]
-    before = table[table["remover"] == "linear, paper"]["before"]
-    return [
-        claim_of_number(
-            "share of genes told with R² above 0.2 before", (before > 0.2).mean(), least=0.5,
-            paper="most",
+    said = {"transport, paper": "zero for all 50", "linear, paper": "does not remove all"}
+    claims = [
+        claim_told(
+            table, BEFORE, "share of genes told with R² above 0.2",
+            lambda told: float((told > 0.2).mean()), least=0.5, is_strict=True, paper="most",
         ),
-        _claim_left(table, "transport, paper", most=0.0),
-        _claim_left(table, "linear, paper", least=1.0),
-        _claim_left(table, "transport", most=0.0),
-        _claim_left(table, "sliced", most=0.0),
+        claim_told(
+            table, BEFORE, "share of genes told with R² above 0.4",
+            lambda told: float((told > 0.4).mean()), least=0.2, paper="many",
+        ),
     ]  # fmt: skip
-
-
-def _claim_left(table: pd.DataFrame, remover: str, **bounds: float) -> Claim:
-    own = table[table["remover"] == remover]["leakage"]
-    return claim_of_number(
-        f"{remover}: genes still told with R² above {AS_GOOD_AS_NOTHING:g}",
-        (own > AS_GOOD_AS_NOTHING).sum(),
-        paper={"transport, paper": "none", "linear, paper": "some"}.get(remover, ""),
-        **bounds,
-    )
+    for remover in REMOVERS:
+        bounds = {"least": 1.0} if remover == "linear, paper" else {"most": 0.0}
+        claims.append(
+            claim_told(
+                table, remover, "genes still told (R² above 0)",
+                lambda told: float((told > 0.0).sum()), paper=said.get(remover, ""), **bounds,
+            )
+        )  # fmt: skip
+    return claims
 
 
 def draw(tables: Tables) -> Figure:

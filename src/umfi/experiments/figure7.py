@@ -22,8 +22,15 @@ CLAIM = (
     "transport leaves mostly 0.6 to 0.9, with a least of 0.37."
 )
 DIFFERENCES = (
-    "The coefficient is MIC_e (Reshef et al. 2016); the paper does not say which estimate it took.",
-    "The least are over all pairs of the first fifteen genes, which the figure shows.",
+    "The file has 572 patients, the text says 571.",
+    (
+        "The coefficient is MIC_e (Reshef et al. 2016) with minerva's settings, as in the "
+        "authors' script."
+    ),
+    (
+        "The figure shows the first fifteen genes; where the text has extremes they are judged "
+        "among these, and among all fifty in a full run."
+    ),
 )
 
 N_SHOWN = 15
@@ -51,33 +58,42 @@ def measure(workshop: Workshop) -> Tables:
 
 
 def judge(tables: Tables) -> list[Claim]:
-    """Return the claims on the coefficients that the figure shows."""
+    """Return the claims on the coefficients that the figure shows, and on all of them."""
     table = tables["coefficients"]
     names = list(dict.fromkeys(table["protected"]))
-    shown = table[table["protected"].isin(names[:N_SHOWN]) & table["feature"].isin(names[:N_SHOWN])]
+    first = names[:N_SHOWN]
+    shown = table[table["protected"].isin(first) & table["feature"].isin(first)]
+    parts = {f"first {N_SHOWN} genes": shown}
+    if len(names) > N_SHOWN:
+        parts[f"all {len(names)} genes"] = table
     claims = []
-    for remover, least in PAPER.items():
-        values = shown[shown["remover"] == remover]["mic_e"]
-        claims.append(
+    for words, part in parts.items():
+        linear, transport = (part[part["remover"] == one]["mic_e"] for one in PAPER)
+        claims += [
+            claim_of_number(f"linear, {words}: median", linear.median(), least=0.9, paper="near 1"),
             claim_of_number(
-                f"{remover}: least coefficient",
+                f"transport, {words}: share of pairs from 0.6 to 0.9",
+                transport.between(0.6, 0.9).mean(),
+                least=0.5,
+                paper="mostly",
+            ),
+            claim_of_number(
+                f"{words}: share of pairs that transport distorts more",
+                (transport.to_numpy() < linear.to_numpy()).mean(),
+                least=0.9,
+                paper="much more sizable effect",
+            ),
+        ]
+        claims += [
+            claim_of_number(
+                f"{remover}, {words}: least",
                 values.min(),
-                least=least - 0.1,
-                most=least + 0.1,
-                paper=f"{least:g}",
+                least=PAPER[remover] - 0.05,
+                most=PAPER[remover] + 0.05,
+                paper=f"{PAPER[remover]:g}",
             )
-        )
-    linear = shown[shown["remover"] == "linear"]["mic_e"]
-    transport = shown[shown["remover"] == "transport"]["mic_e"]
-    claims += [
-        claim_of_number("linear: median coefficient", linear.median(), least=0.9, paper="near 1"),
-        claim_of_number(
-            "transport: share of pairs from 0.6 to 0.9",
-            transport.between(0.6, 0.9).mean(),
-            least=0.5,
-            paper="mostly",
-        ),
-    ]
+            for remover, values in (("linear", linear), ("transport", transport))
+        ]
     return claims
 
 
@@ -96,6 +112,12 @@ def draw(tables: Tables) -> Figure:
         ax.set_yticks(range(len(names)), names, fontsize=7)
         ax.set_title(f"{remover} removal", loc="left")
         ax.set_xlabel("transformed")
+        for (row, column), value in np.ndenumerate(np.asarray(square)):
+            if np.isfinite(value):
+                ax.text(
+                    column, row, f"{value:.2f}"[1:] if value < 1.0 else "1", fontsize=6,
+                    ha="center", va="center", color="white" if value > 0.6 else "black",
+                )  # fmt: skip
     axes[0].set_ylabel("protected")
     figure.colorbar(picture, ax=axes, shrink=0.8, label="MIC_e before and after")
     return figure

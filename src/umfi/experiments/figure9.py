@@ -5,22 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from umfi.experiments.claims import Claim
-from umfi.experiments.genes import claim_rate, draw_genes, rates, run_genes
+from umfi.experiments.genes import claim_chance, claim_rate, draw_genes, rates, run_genes
 from umfi.experiments.workshop import Methods, Tables, Workshop
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
+__all__ = ["CLAIM", "DIFFERENCES", "SHOWN", "TITLE", "draw", "judge", "measure"]
 
-TITLE = "Breast cancer, permuted genes, 5,000 iterations"
-CLAIM = "With enough iterations both removers tell all fifty genes right."
-DIFFERENCES = ("The file has 572 patients, the text says 571.",)
+TITLE = "Breast cancer, permuted genes, thousands of iterations"
+CLAIM = "With 5,000 iterations both removers tell all fifty genes right."
+DIFFERENCES = (
+    ("The file has 572 patients, the text says 571; the authors' script has 10,000 iterations."),
+    "The first iterations are those of figure 3, so this is no second proof of it.",
+)
 
 METHODS: Methods = {
     "linear, paper": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
     "transport, paper": {"method": "ultra_marginal", "remover": "transport", "protocol": "paper"},
 }
+# With fewer, medians of genes that are above zero in nearly half of the runs may be above it too.
+MIN_ITERATIONS = 1000
+SHOWN = ("rates",)
 
 
 def measure(workshop: Workshop) -> Tables:
@@ -33,13 +39,16 @@ def measure(workshop: Workshop) -> Tables:
 def judge(tables: Tables) -> list[Claim]:
     """Return the claims on importances."""
     table = tables["importances"]
-    return [
-        claim_rate(table, method, rate, least=1.0, paper="1")
-        for method in METHODS
-        for rate in ("TPR", "TNR")
-    ]
+    n_iterations = tables["rates"].set_index("method")["iterations"]
+    claims = []
+    for method in METHODS:
+        claims.append(claim_rate(table, method, "TPR", least=1.0, paper="1"))
+        if n_iterations[method] >= MIN_ITERATIONS:
+            claims.append(claim_rate(table, method, "TNR", least=1.0, paper="1"))
+        claims.append(claim_chance(table, method, paper="zero medians in the end"))
+    return claims
 
 
 def draw(tables: Tables) -> Figure:
     """Draw medians and quartiles."""
-    return draw_genes(tables["importances"])
+    return draw_genes(tables["importances"], is_one_scale=True)

@@ -10,19 +10,27 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import umfi
-from umfi.experiments.claims import Claim, claim_of_mean, claim_of_rows
+from umfi.experiments.claims import Claim, claim_of_mean, claim_of_number, claim_of_rows
 from umfi.experiments.workshop import Methods, Workshop
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "CONTRIBUTION",
     "KNOWN_GENES",
+    "MAIN_METHODS",
+    "NOT_ABOVE_ZERO",
     "OTHER_METHODS",
+    "PAPERS",
     "claim_accuracy",
+    "claim_agreement",
+    "claim_chance",
+    "claim_lead",
     "claim_order",
     "claim_rate",
     "draw_genes",
+    "place_of",
     "rates",
     "run_forests",
     "run_genes",
@@ -34,6 +42,18 @@ KNOWN_GENES = (
     "BCL11A", "EZH2", "IGF1R", "LFNG", "BRCA1", "SLC22A5", "CDK6", "BRCA2", "TEX14", "CCND1",
 )  # fmt: skip
 N_PATIENTS = 500
+NOT_ABOVE_ZERO = "genes not above zero"
+RATES = ("SIQR", "TPR", "TNR", "OA", NOT_ABOVE_ZERO)
+CONTRIBUTION = "marginal contribution"
+MAIN_METHODS: Methods = {
+    "linear, paper": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
+    "transport, paper": {"method": "ultra_marginal", "remover": "transport", "protocol": "paper"},
+    "linear, matched": {"method": "ultra_marginal", "remover": "linear"},
+    "transport, matched": {"method": "ultra_marginal", "remover": "transport"},
+    CONTRIBUTION: {"method": "marginal_contribution", "max_context": 2},
+}
+# Of these the paper speaks.
+PAPERS = ("linear, paper", "transport, paper", CONTRIBUTION)
 OTHER_METHODS: Methods = {
     "ablation": {"method": "ablation", "protocol": "paper"},
     "permutation": {"method": "permutation"},
@@ -50,7 +70,7 @@ def run_genes(
 ) -> pd.DataFrame:
     """Return importances: ``method, iteration, feature, importance``.
 
-    Each iteration draws 500 patients and, where genes are permuted, permutes forty of them anew.
+    Each iteration draws 500 patients; forty genes are permuted once for all, as by the authors.
 
     Parameters
     ----------
@@ -62,33 +82,38 @@ def run_genes(
     permuted : bool
         Whether the forty genes that are not known to matter are permuted.
     """
+    X, y = load_genes(workshop, permuted=permuted)
     rows = []
     for number, (name, settings) in enumerate(methods.items()):
         own = dict(settings)
         method = str(own.pop("method"))
         steps = range(n_iterations[name])
         for iteration in workshop.track(steps, name, n_parts=len(methods) - number):
-            X, y = _draw_patients(workshop, iteration, permuted=permuted)
-            importances = workshop.run(method, X, y, name, iteration, **own).importances
-            rows += [(name, iteration, gene, value) for gene, value in importances.items()]
+            rng = np.random.default_rng(workshop.seed_of("patients", iteration))
+            drawn = np.sort(rng.choice(len(X), N_PATIENTS, replace=False))
+            result = workshop.run(method, X.iloc[drawn], y.iloc[drawn], name, iteration, **own)
+            rows += [(name, iteration, gene, value) for gene, value in result.importances.items()]
     return pd.DataFrame(rows, columns=["method", "iteration", "feature", "importance"])
 
 
-def _draw_patients(
-    workshop: Workshop, iteration: int, *, permuted: bool
+def load_genes(
+    workshop: Workshop, *, permuted: bool, number: int = 0
 ) -> tuple[pd.DataFrame, pd.Series]:
-    seed = workshop.seed_of("patients", iteration, permuted)
-    X, y = umfi.datasets.load_brca(permuted=permuted, random_state=seed if permuted else None)
-    rows = np.sort(np.random.default_rng(seed).choice(len(X), N_PATIENTS, replace=False))
-    return X.iloc[rows], y.iloc[rows]
+    """Return the genes, and with ``permuted`` one of many permutations of forty of them."""
+    if not permuted:
+        return umfi.datasets.load_brca()
+    seed = workshop.seed_of("permutation of genes", number)
+    return umfi.datasets.load_brca(permuted=True, random_state=seed)
 
 
 def run_tests(workshop: Workshop, n_tables: int) -> pd.DataFrame:
-    """Return which genes a permutation test calls related: ``iteration, feature, related``."""
+    """Return which genes a permutation test calls related: ``iteration, feature, related``.
+
+    Each table has all patients and a permutation of its own.
+    """
     rows = []
-    for iteration in workshop.track(range(n_tables), "permutation test"):
-        seed = workshop.seed_of("tested", iteration)
-        X, y = umfi.datasets.load_brca(permuted=True, random_state=seed)
+    for iteration in workshop.track(range(n_tables), "permutation test", n_parts=4):
+        X, y = load_genes(workshop, permuted=True, number=iteration)
         result = workshop.run("ultra_marginal", X, y, "test", iteration, test="permutation")
         related = set(result.related())
         rows += [(iteration, gene, gene in related) for gene in result.importances.index]
@@ -97,10 +122,10 @@ def run_tests(workshop: Workshop, n_tables: int) -> pd.DataFrame:
 
 def run_forests(workshop: Workshop, *, permuted: bool, n_iterations: int = 10) -> pd.DataFrame:
     """Return the accuracies of forests on all genes and all patients: ``iteration, accuracy``."""
+    X, y = load_genes(workshop, permuted=permuted)
     rows = []
     for iteration in range(n_iterations):
         seed = workshop.seed_of("accuracy", iteration, permuted)
-        X, y = umfi.datasets.load_brca(permuted=permuted, random_state=seed if permuted else None)
         rows.append((iteration, umfi.predictive_power(X, y, random_state=seed)))
     return pd.DataFrame(rows, columns=["iteration", "accuracy"])
 
@@ -112,93 +137,133 @@ def wide(table: pd.DataFrame, method: str) -> pd.DataFrame:
     return own.pivot_table(index="iteration", columns="feature", values="importance")[order]
 
 
-def _found(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which genes have a median above zero."""
-    return np.median(rows, axis=0) > 0.0
+def _rate(rows: NDArray[np.float64], is_known: NDArray[np.bool_], rate: str) -> float:
+    """Return a rate of importances, shape (n_iterations, n_genes).
+
+    A gene is found if its median is above zero. The standardised interquartile range is the mean
+    range over the mean median (section 4.2).
+    """
+    if rate == "SIQR":
+        low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
+        return float((high - low).mean() / middle.mean())
+    is_found = np.median(rows, axis=0) > 0.0
+    if rate == "TPR":
+        return float(is_found[is_known].mean())
+    if rate == "TNR":
+        return float((~is_found[~is_known]).mean())
+    if rate == "OA":
+        return float((is_found == is_known).mean())
+    if rate == NOT_ABOVE_ZERO:
+        return float((~is_found).sum())
+    raise ValueError(rate)
 
 
 def rates(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a method: ``method, iterations, SIQR, TPR, TNR, OA, zero``.
-
-    The standardised interquartile range is the mean range over the mean median (section 4.2).
-    """
+    """Return a row a method: how many iterations, and the rates."""
     rows = []
     for method in dict.fromkeys(table["method"]):
         own = wide(table, method)
         is_known = own.columns.isin(KNOWN_GENES)
-        values = own.to_numpy()
-        is_found = _found(values)
-        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
-        rows.append(
-            {
-                "method": method,
-                "iterations": len(own),
-                "SIQR": (high - low).mean() / middle.mean(),
-                "TPR": is_found[is_known].mean(),
-                "TNR": (~is_found[~is_known]).mean(),
-                "OA": (is_found == is_known).mean(),
-                "zero": int((~is_found).sum()),
-            }
-        )
+        found = {rate: _rate(own.to_numpy(), is_known, rate) for rate in RATES}
+        rows.append({"method": method, "iterations": len(own), **found})
     return pd.DataFrame(rows)
 
 
 def claim_rate(table: pd.DataFrame, method: str, rate: str, **bounds: Any) -> Claim:
-    """Return the claim on a rate of :func:`rates`, with the interval of a bootstrap."""
+    """Return the claim on a rate, with the interval of a bootstrap over iterations."""
     own = wide(table, method)
     is_known = own.columns.isin(KNOWN_GENES)
+    limits = (0.0, np.inf) if rate in ("SIQR", NOT_ABOVE_ZERO) else (0.0, 1.0)
+    return claim_of_rows(
+        f"{method}: {rate}",
+        own.to_numpy(),
+        lambda rows: _rate(rows, is_known, rate),
+        limits=limits,
+        **bounds,
+    )
 
-    def statistic(rows: NDArray[np.float64]) -> float:
-        is_found = _found(rows)
-        if rate == "SIQR":
-            low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
-            return float((high - low).mean() / middle.mean())
-        if rate == "TPR":
-            return float(is_found[is_known].mean())
-        if rate == "TNR":
-            return float((~is_found[~is_known]).mean())
-        return float((~is_found).sum())
 
-    return claim_of_rows(f"{method}: {rate}", own.to_numpy(), statistic, **bounds)
+def claim_chance(table: pd.DataFrame, method: str, **bounds: Any) -> Claim:
+    """Return the claim that permuted genes are above zero in less than half of the runs.
+
+    It is what makes their medians zero in the end, and needs far fewer runs than the medians.
+    """
+    own = wide(table, method)
+    is_known = own.columns.isin(KNOWN_GENES)
+    return claim_of_rows(
+        f"{method}: share of runs in which a permuted gene is above zero, mean over genes",
+        own.to_numpy()[:, ~is_known],
+        lambda rows: float((rows > 0.0).mean()),
+        limits=(0.0, 1.0),
+        most=0.5,
+        is_strict=True,
+        **bounds,
+    )
+
+
+def claim_lead(
+    table: pd.DataFrame,
+    method: str,
+    words: str,
+    above: Sequence[str],
+    below: Sequence[str] | None = None,
+    **bounds: Any,
+) -> Claim:
+    """Return the claim that the median of each of some genes is above that of each of others.
+
+    The pair that decides is found on all runs, and its difference has the interval.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of :func:`run_genes`.
+    method, words : str
+    above, below : sequence of str
+        Names of genes; without ``below`` all others.
+    **bounds
+        Of :class:`Claim`.
+    """
+    own = wide(table, method)
+    medians = own.median()
+    lower = [str(gene) for gene in own if gene not in above] if below is None else list(below)
+    last, first = medians[list(above)].idxmin(), medians[lower].idxmax()
+    return claim_of_rows(
+        f"{method}: {words} ({last} less {first}, medians)",
+        own[[last, first]].to_numpy(),
+        lambda rows: float(np.subtract(*np.median(rows, axis=0))),
+        **({"least": 0.0, "is_strict": True} | bounds),
+    )
 
 
 def claim_order(table: pd.DataFrame, methods: Sequence[str]) -> list[Claim]:
     """Return the claims that BCL11A and SLC22A5 come first, and TEX14 last of the ten."""
+    known = [gene for gene in KNOWN_GENES if gene != "TEX14"]
+    first = ("BCL11A", "SLC22A5")
     claims = []
     for method in methods:
-        own = wide(table, method)
-        names = list(own.columns)
-        first = [names.index("BCL11A"), names.index("SLC22A5")]
-        others = [at for at in range(len(names)) if at not in first]
-        last = names.index("TEX14")
-        known = [names.index(name) for name in KNOWN_GENES if name != "TEX14"]
         claims += [
-            claim_of_rows(
-                f"{method}: BCL11A and SLC22A5 first (by this much in the median)",
-                own.to_numpy(),
-                _between(first, others),
-                least=0.0,
-                paper="first",
-            ),
-            claim_of_rows(
-                f"{method}: TEX14 last of the ten (by this much in the median)",
-                own.to_numpy(),
-                _between(known, [last]),
-                least=0.0,
-                paper="last",
-            ),
+            claim_lead(table, method, "BCL11A and SLC22A5 first", first, paper="first"),
+            claim_lead(table, method, "TEX14 last of the ten", known, ["TEX14"], paper="last"),
         ]
     return claims
 
 
-def _between(above: Sequence[int], below: Sequence[int]) -> Any:
-    """Return the statistic of how far the least of some columns lies above the most of others."""
+def claim_agreement(table: pd.DataFrame, one: str, other: str, **bounds: Any) -> Claim:
+    """Return the claim that two methods put the ten known genes in a similar order."""
+    from scipy.stats import spearmanr
 
-    def statistic(rows: NDArray[np.float64]) -> float:
-        medians = np.median(rows, axis=0)
-        return float(medians[list(above)].min() - medians[list(below)].max())
+    medians = [wide(table, method).median()[list(KNOWN_GENES)] for method in (one, other)]
+    return claim_of_number(
+        f"order of the ten genes, {one} and {other} (rank correlation)",
+        float(spearmanr(*medians).statistic),
+        **bounds,
+    )
 
-    return statistic
+
+def place_of(table: pd.DataFrame, method: str, gene: str, among: Sequence[str]) -> int:
+    """Return the place of a gene's median among those of others, 1 for the largest."""
+    medians = wide(table, method).median()
+    return int((medians[[name for name in among if name != gene]] > medians[gene]).sum()) + 1
 
 
 def claim_accuracy(forests: pd.DataFrame, paper: float) -> Claim:
@@ -212,26 +277,36 @@ def claim_accuracy(forests: pd.DataFrame, paper: float) -> Claim:
     )
 
 
-def draw_genes(table: pd.DataFrame) -> Figure:
+def draw_genes(table: pd.DataFrame, *, is_one_scale: bool = False) -> Figure:
     """Draw medians with quartiles, a panel a method, the known genes in blue."""
     import matplotlib.pyplot as plt
 
     methods = list(dict.fromkeys(table["method"]))
     figure, axes = plt.subplots(
-        len(methods), 1, figsize=(11, 2.6 * len(methods)), layout="constrained", squeeze=False
-    )
+        len(methods), 1, figsize=(11, 2.6 * len(methods)), layout="constrained", squeeze=False,
+        sharey=is_one_scale,
+    )  # fmt: skip
     for ax, method in zip(axes[:, 0], methods, strict=True):
         own = wide(table, method)
         low, middle, high = own.quantile([0.25, 0.5, 0.75]).to_numpy()
         order = np.argsort(-middle, kind="stable")
         names = own.columns[order]
-        colours = ["#0072B2" if name in KNOWN_GENES else "0.7" for name in names]
+        is_known = names.isin(KNOWN_GENES)
+        places = np.arange(len(order))
         errors = np.clip([middle - low, high - middle], 0.0, None)[:, order]
-        ax.bar(range(len(order)), middle[order], color=colours, yerr=errors, ecolor="#D55E00")
-        ax.set_xticks(range(len(order)), names, rotation=90, fontsize=7)
+        for chosen, colour, label in (
+            (is_known, "#0072B2", "known to be associated"),
+            (~is_known, "0.7", "others"),
+        ):
+            ax.bar(
+                places[chosen], middle[order][chosen], color=colour, yerr=errors[:, chosen],
+                ecolor="#D55E00", label=label,
+            )  # fmt: skip
+        ax.set_xticks(places, names, rotation=90, fontsize=7)
         ax.set_xlim(-0.6, len(order) - 0.4)
         ax.axhline(0.0, color="0.4", linewidth=0.8)
         ax.set_title(f"{method} ({len(own)} iterations)", loc="left", fontsize=10)
         ax.set_ylabel("median importance")
         ax.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].legend(frameon=False, fontsize=8)
     return figure

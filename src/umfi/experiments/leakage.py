@@ -2,41 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 import umfi
+from umfi.experiments.claims import Claim, claim_of_mean
 from umfi.experiments.workshop import Workshop
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_leakage", "run_leakage"]
+__all__ = ["BEFORE", "claim_told", "draw_leakage", "run_leakage"]
+
+# As many trees as ranger's default, which the authors took here.
+JUDGE = umfi.ForestPower(n_trees=500)
+BEFORE = "before"
+COLOURS = ("black", "#D55E00", "#0072B2", "#56B4E9", "#E69F00", "#009E73")
 
 
 def run_leakage(
-    workshop: Workshop, X: pd.DataFrame, removers: Mapping[str, Mapping[str, Any]]
+    workshop: Workshop,
+    X: pd.DataFrame,
+    removers: Mapping[str, Mapping[str, Any]],
+    n_repeats: int,
 ) -> pd.DataFrame:
-    """Return ``remover, feature, before, leakage``: out-of-bag R² of forests, as in the paper."""
-    before = {
-        feature: _tell(workshop, X.drop(columns=feature), X[feature], "before")
-        for feature in workshop.track(X.columns, "before removal")
-    }
+    """Return ``remover, repeat, feature, told``: out-of-bag R² of forests; "before" is no remover.
+
+    Repeats have other seeds, of removal and of forests.
+    """
     rows = []
-    for name, settings in removers.items():
+    for name, settings in {BEFORE: None, **removers}.items():
         for feature in workshop.track(X.columns, name):
-            seed = workshop.seed_of(name, feature)
-            left = umfi.remove_dependence(X, feature, random_state=seed, **settings)
-            rows.append((name, feature, before[feature], _tell(workshop, left, X[feature], name)))
-    return pd.DataFrame(rows, columns=["remover", "feature", "before", "leakage"])
+            for repeat in range(n_repeats):
+                seed = workshop.seed_of(name, feature, repeat)
+                if settings is None:
+                    others = X.drop(columns=feature)
+                else:
+                    others = umfi.remove_dependence(X, feature, random_state=seed, **settings)
+                told = umfi.predictive_power(
+                    others,
+                    X[feature],
+                    task="regression",
+                    power=JUDGE,
+                    random_state=workshop.seed_of("told", name, feature, repeat),
+                )
+                rows.append((name, repeat, feature, told))
+    return pd.DataFrame(rows, columns=["remover", "repeat", "feature", "told"])
 
 
-def _tell(workshop: Workshop, others: pd.DataFrame, feature: pd.Series, what: str) -> float:
-    """Return how well a feature is told by others."""
-    seed = workshop.seed_of("told", what, feature.name)
-    return umfi.predictive_power(others, feature, task="regression", random_state=seed)
+def claim_told(
+    table: pd.DataFrame,
+    remover: str,
+    words: str,
+    statistic: Callable[[pd.Series], float],
+    **bounds: Any,
+) -> Claim:
+    """Return the claim on a statistic over features, with the interval of repeats.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of :func:`run_leakage`.
+    remover, words : str
+    statistic : callable
+        From R² by feature to a number.
+    **bounds
+        Of :class:`Claim`.
+    """
+    own = table[table["remover"] == remover]
+    samples = [statistic(part.set_index("feature")["told"]) for _, part in own.groupby("repeat")]
+    return claim_of_mean(f"{remover}: {words}", samples, **bounds)
 
 
 def draw_leakage(table: pd.DataFrame) -> Figure:
@@ -44,11 +81,10 @@ def draw_leakage(table: pd.DataFrame) -> Figure:
     import matplotlib.pyplot as plt
 
     figure, ax = plt.subplots(figsize=(11, 4.6), layout="constrained")
-    for number, (remover, part) in enumerate(table.groupby("remover", sort=False)):
-        if number == 0:
-            ax.plot(part["feature"], part["before"], "o-", color="black", label="before")
-        colour = ("#D55E00", "#0072B2", "#E69F00", "#56B4E9", "#009E73")[number % 5]
-        ax.plot(part["feature"], part["leakage"], "s-", color=colour, markersize=4, label=remover)
+    means = table.groupby(["remover", "feature"], sort=False)["told"].mean()
+    for number, remover in enumerate(dict.fromkeys(table["remover"])):
+        own = means[remover]
+        ax.plot(own.index, own, "o-", color=COLOURS[number], markersize=4, label=remover)
     ax.axhline(0.0, color="0.4", linewidth=0.8)
     ax.tick_params(axis="x", rotation=90, labelsize=7)
     ax.set_ylabel("out-of-bag R² of the feature from the others")

@@ -70,7 +70,10 @@ class Reproduced:
     claims : list of Claim
     notes : list of str
         Differences from the paper, of the experiment and of this run.
-    is_full : bool
+    shown : list of DataFrame
+        Short tables that the paper has too.
+    is_full, is_cut : bool
+        Whether it has the paper's size, and whether time ran out.
     seconds : float
         What it took, all starts together.
     n_workers : int
@@ -82,7 +85,9 @@ class Reproduced:
     statement: str
     claims: list[Claim]
     notes: list[str]
+    shown: list[pd.DataFrame]
     is_full: bool
+    is_cut: bool
     seconds: float
     n_workers: int
     files: list[Path]
@@ -90,17 +95,18 @@ class Reproduced:
     @property
     def words(self) -> list[str]:
         """The claim, what was found and every difference, as lines of Markdown."""
-        rows = [claim.to_plain() for claim in self.claims]
+        claims = pd.DataFrame([claim.to_plain() for claim in self.claims])
         size = "With the paper's numbers of runs" if self.is_full else "With fewer runs"
+        cut = ", as far as a time limit allowed (below)" if self.is_cut else ""
+        tables = [line for table in self.shown for line in [*_to_markdown(table), ""]]
         return [
             self.statement,
             "",
-            f"{size}, in {_say_seconds(self.seconds)} on {self.n_workers} cores.",
+            f"{size}{cut}: {_say_seconds(self.seconds)}, {self.n_workers} cores.",
             "",
-            f"| {' | '.join(SHOWN)} |",
-            "|---" * len(SHOWN) + "|",
-            *("| " + " | ".join(str(row[key]) for key in SHOWN) + " |" for row in rows),
+            *_to_markdown(claims[list(SHOWN)]),
             "",
+            *tables,
             "Differences from the paper:",
             "",
             *(f"- {note}" for note in self.notes),
@@ -125,7 +131,7 @@ def reproduce(
     name : str
         One of :data:`EXPERIMENTS`.
     folder : path
-        Each experiment has a folder in it.
+        Each experiment has a folder in it, of quick and of full size.
     is_full : bool
         Whether it has the size of the paper's, or one of minutes.
     seed : int
@@ -139,7 +145,7 @@ def reproduce(
     """
     experiment = _find(name)
     seconds_allowed = read_seconds(time_limit)
-    own = Path(folder) / name
+    own = _folder_of(name, folder, is_full=is_full)
     settings = {
         "seed": seed,
         "is_full": is_full,
@@ -149,13 +155,19 @@ def reproduce(
     if _read_measured(own, settings) is None:
         workshop = Workshop(own, is_full, seed, n_jobs, executor, progress)
         _measure(experiment, workshop, settings)
-    return conclude(name, folder)
+    return conclude(name, folder, is_full=is_full)
 
 
-def conclude(name: str, folder: str | os.PathLike[str]) -> Reproduced:
-    """Judge and draw what an experiment measured, whatever version of the library measured it."""
+def conclude(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Reproduced:
+    """Judge and draw what an experiment measured, whatever version of the library measured it.
+
+    Parameters
+    ----------
+    name, folder, is_full
+        As for :func:`reproduce`.
+    """
     experiment = _find(name)
-    own = Path(folder) / name
+    own = _folder_of(name, folder, is_full=is_full)
     measured = _read_measured(own)
     if measured is None:
         raise InputError(f"{str(own)!r} holds no measurements: run 'umfi reproduce {name}' first.")
@@ -170,7 +182,9 @@ def conclude(name: str, folder: str | os.PathLike[str]) -> Reproduced:
         statement=experiment.CLAIM,
         claims=claims,
         notes=[*experiment.DIFFERENCES, *measured.notes],
-        is_full=measured.settings["is_full"],
+        shown=[tables[table] for table in getattr(experiment, "SHOWN", ())],
+        is_full=is_full,
+        is_cut=bool(measured.notes),
         seconds=measured.seconds,
         n_workers=measured.n_workers,
         files=[*paths, own / "claims.csv", *_draw(experiment, tables, own, name)],
@@ -179,6 +193,21 @@ def conclude(name: str, folder: str | os.PathLike[str]) -> Reproduced:
     verdict.write_text("\n".join([f"# {name}: {found.title}", "", *found.words, ""]), "utf-8")
     found.files.append(verdict)
     return found
+
+
+def _folder_of(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Path:
+    """Return the folder of an experiment; a quick one never takes the place of a full one."""
+    return Path(folder) / ("full" if is_full else "quick") / name
+
+
+def _to_markdown(table: pd.DataFrame) -> list[str]:
+    """Return a table as lines of Markdown, numbers to three digits."""
+    rows = [
+        [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row]
+        for row in table.itertuples(index=False)
+    ]
+    lines = [list(table.columns), ["---"] * len(table.columns), *rows]
+    return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
 def _find(name: str) -> Any:

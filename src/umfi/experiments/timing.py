@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 import umfi
 from umfi.experiments.workshop import Workshop
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
-__all__ = ["draw_times", "features_in", "run_times", "widen"]
+__all__ = ["Growth", "draw_times", "features_in", "run_times", "widen"]
+
+# From numbers of features, shape (n,), to what their cost may consist of, shape (n, n_terms).
+Growth = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+COLOURS = ("#D55E00", "#E69F00", "#56B4E9", "#0072B2", "#009E73", "#CC79A7")
 
 
 def widen(n_features: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
@@ -35,56 +40,61 @@ def run_times(
     n_features: Mapping[str, Sequence[int]],
     *,
     n_repeats: int,
-    limit: float,
 ) -> pd.DataFrame:
     """Return seconds: ``method, n_features, repeat, seconds``.
 
-    A method is not asked for more features once it took longer than the limit.
+    Parameters
+    ----------
+    workshop : Workshop
+    methods : dict
+        From the name that is shown to ``method`` and its settings.
+    n_features : dict
+        By the same names, in the order in which they are run.
+    n_repeats : int
     """
     rows = []
     for number, (name, settings) in enumerate(methods.items()):
         own = dict(settings)
         method = getattr(umfi, str(own.pop("method")))
-        slowest = 0.0
         for count in workshop.track(n_features[name], name, n_parts=len(methods) - number):
-            if slowest > limit:
-                continue
             X, y = widen(count, workshop.seed_of("columns", count))
             for repeat in range(n_repeats):
                 seed = workshop.seed_of(name, count, repeat)
-                common = {"n_jobs": workshop.n_jobs, "progress": False}
-                seconds = workshop.time(
-                    partial(method, X, y, random_state=seed, **common, **own),
-                    name, count, repeat,
-                )  # fmt: skip
-                rows.append((name, count, repeat, seconds))
-                slowest = max(slowest, seconds)
+                common = {"n_jobs": workshop.n_jobs, "progress": False, "random_state": seed}
+                call = partial(method, X, y, **common, **own)
+                rows.append((name, count, repeat, workshop.time(call, name, count, repeat)))
     return pd.DataFrame(rows, columns=["method", "n_features", "repeat", "seconds"])
 
 
-def features_in(table: pd.DataFrame, method: str, seconds: float) -> float:
-    """Return how many features a method does in some time, by the line through its last points.
+def features_in(table: pd.DataFrame, method: str, seconds: float, growth: Growth) -> float:
+    """Return how many features a method does in some time, by a law fitted to what was measured.
 
-    On logarithmic axes; between measured points it is read off, beyond them it goes on straight.
+    Parameters
+    ----------
+    table : DataFrame
+        Of :func:`run_times`.
+    method : str
+    seconds : float
+    growth : callable
+        What the cost may consist of; each part is taken as often as fits best, in proportion.
     """
+    from scipy.optimize import brentq, nnls
+
     means = table[table["method"] == method].groupby("n_features")["seconds"].mean()
-    counts, times = np.log(means.index.to_numpy(dtype=float)), np.log(means.to_numpy())
-    if times[-1] >= np.log(seconds):
-        return float(np.exp(np.interp(np.log(seconds), times, counts)))
-    last = slice(-3, None)
-    slope, start = np.polyfit(times[last], counts[last], 1)
-    return float(np.exp(start + slope * np.log(seconds)))
+    times = means.to_numpy()
+    weights, _ = nnls(growth(means.index.to_numpy(float)) / times[:, None], np.ones(len(times)))
+
+    def excess(log_count: float) -> float:
+        return float(np.log(growth(np.exp([log_count]))[0] @ weights / seconds))
+
+    return float(np.exp(brentq(excess, 0.0, np.log(1e7))))
 
 
-def draw_times(table: pd.DataFrame) -> Figure:
+def draw_times(table: pd.DataFrame, ax: Axes) -> None:
     """Draw seconds against features, on logarithmic axes."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
-    colours = ("#D55E00", "#E69F00", "#56B4E9", "#0072B2", "#009E73", "#CC79A7")
     for number, (method, part) in enumerate(table.groupby("method", sort=False)):
         means = part.groupby("n_features")["seconds"].mean()
-        ax.plot(means.index, means, "o-", color=colours[number % 6], markersize=4, label=method)
+        ax.plot(means.index, means, "o-", color=COLOURS[number % 6], markersize=4, label=method)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("features")
@@ -92,4 +102,3 @@ def draw_times(table: pd.DataFrame) -> Figure:
     ax.grid(color="0.9")
     ax.legend(frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
-    return figure

@@ -12,7 +12,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import umfi
-from umfi.tasks import Budget
+from umfi.tasks import Budget, count_workers
+from umfi.version import source_digest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,9 @@ class Workshop:
         """Return the seconds that something takes; those of an earlier start are kept."""
         path = self.folder / TIMINGS_NAME
         known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        name = ", ".join(map(str, label))
+        # Times of other code or of other numbers of workers are no times of this run.
+        workers = f"{count_workers(self.n_jobs)} workers, {source_digest()}"
+        name = ", ".join(map(str, (*label, workers)))
         if name not in known:
             start = perf_counter()
             what()

@@ -22,7 +22,7 @@ from umfi.power import ForestPower, LinearContest, LinearPower
 from umfi.ranked import rank_in_blocks
 from umfi.removal import AutoRemover, LinearRemover, TransportRemover, find_remover, refuse_levels
 from umfi.target import Target
-from umfi.tasks import TaskName
+from umfi.tasks import TaskName, one_blas_thread
 
 __all__ = ["UnrelatedContexts", "default_remover", "refuse_large_groups"]
 
@@ -146,7 +146,8 @@ class UnrelatedContexts:
         problem = self.problem
         linear: LinearContest | None = None
         if closed_form is not None and problem.settings["test"] is not None:
-            linear = closed_form(problem.columns, problem.target, problem.repeats)
+            with one_blas_thread():  # As on workers, or sums would differ in their last digits.
+                linear = closed_form(problem.columns, problem.target, problem.repeats)
         run_test(problem, self.contest, self.scored, closed_form=linear)
 
     def find_closed_form(self) -> ClosedForm | None:

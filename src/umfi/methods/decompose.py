@@ -129,10 +129,10 @@ def decompose(
         time_limit=time_limit,
     )
     with problem:
+        if test is not None:
+            _note_untested(problem)  # Before anything is kept, of which it is a part.
         contexts = UnrelatedContexts.prepare(problem, remover, "matched")
         closed_form = contexts.find_closed_form()
-        if test is not None:
-            _note_untested(problem)
         return run_scores(
             problem,
             _score_parts(contexts, closed_form),

@@ -26,7 +26,7 @@ from umfi.power import (
 from umfi.reading import read_table
 from umfi.removal import AutoRemover, find_distortion, find_remover, has_rare_levels
 from umfi.target import Target
-from umfi.tasks import Runner, Streams, TaskName
+from umfi.tasks import Runner, Streams, TaskName, one_blas_thread
 
 __all__ = ["diagnose"]
 
@@ -134,7 +134,8 @@ def diagnose(
             )
     whole = np.nan
     if target is not None and chosen is not None:
-        whole = score_columns(chosen, columns, target, streams.seed("all features"))
+        with one_blas_thread():
+            whole = score_columns(chosen, columns, target, streams.seed("all features"))
         if whole < target.chance_level() + MIN_POWER:
             whole = np.nan  # A share of nothing is no number.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from umfi.removal import MIN_CELL_ROWS, has_rare_levels
 from umfi.result import ImportanceResult
 from umfi.target import Target, Task
 from umfi.tasks import Answers, Runner, Streams, TaskName, Work
-from umfi.version import __version__, source_digest
+from umfi.version import __version__, find_versions, source_digest
 
 __all__ = ["Problem", "identify_data"]
 
@@ -135,7 +134,7 @@ class Problem:
             "n_features": len(features),
             "data": _describe_data(columns, target),
             "notes": _notes(columns, target, n_dropped),
-            "versions": _versions(),
+            "versions": find_versions(),
         }
         outline = Outline(
             features=features,
@@ -288,7 +287,7 @@ def identify_data(columns: Columns, target: Target | None) -> dict[str, Any]:
         f"{kind.value}, gaps as {columns.missing[name]}" if name in columns.missing else kind.value
         for name, kind in zip(columns.names, columns.kinds, strict=True)
     ]
-    versions = _versions() | {"umfi": f"{__version__} ({source_digest()})"}
+    versions = find_versions() | {"umfi": f"{__version__} ({source_digest()})"}
     y = target and [target.name, target.task, list(target.classes), target.values]
     return {
         "X": describe_table(columns.names, kinds, columns.values),
@@ -380,10 +379,3 @@ def _notes(columns: Columns, target: Target, n_dropped: int) -> list[str]:
         )
         notes.append(f"Copies of other columns: {shown}{more}.")
     return notes
-
-
-def _versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    packages = ("umfi", "numpy", "scipy", "numba", "pandas", "scikit-learn")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

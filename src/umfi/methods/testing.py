@@ -7,7 +7,7 @@ feature's own is all that a p-value needs. The test looks at all rows, whatever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from umfi.columns import Columns
 from umfi.methods.assembly import leakage_stage, test_stage
 from umfi.methods.features import Feature, with_copies
 from umfi.methods.problem import Problem
-from umfi.methods.trials import Plan, Trial, most_copies
+from umfi.methods.trials import FIRST_LOOK, Plan, Trial, most_copies
 from umfi.power import POWERS, ForestPower, LinearContest, find_statistic, measure_leakages
 from umfi.tasks import TaskName
 
@@ -68,8 +68,7 @@ def run_test(
     trials = [
         Trial(plan, problem.columns.n_rows, problem.features[index], index) for index in tested
     ]
-    by_index = {trial.index: trial for trial in trials}
-    work = _make_batches(problem, contest, closed_form, by_index)
+    work = _make_batches(problem, contest, closed_form)
     stage = test_stage(part)
     answers = problem.run_features(stage, work, _wanted(trials), title="test, round 1")
     if closed_form is None and is_leakage_found:
@@ -86,18 +85,13 @@ def _wanted(trials: Sequence[Trial]) -> list[TaskName]:
 
 
 def _make_batches(
-    problem: Problem,
-    contest: Contest,
-    closed_form: LinearContest | None,
-    trials: Mapping[int, Trial],
+    problem: Problem, contest: Contest, closed_form: LinearContest | None
 ) -> Callable[[TaskName], list[float]]:
     """Return what scores a batch."""
     power = large = problem.power
     if isinstance(power, ForestPower) and problem.settings["power"] in POWERS:
         large = replace(power, n_trees=N_TEST_TREES)
     n_rows = problem.columns.n_rows
-    # Only what tasks need of the trials, which change while they run.
-    screened = {index: trial.n_screened for index, trial in trials.items()}
 
     def work(name: TaskName) -> list[float]:
         """Return the scores of a batch: of the copies, after the feature's own in the first."""
@@ -109,12 +103,12 @@ def _make_batches(
             own = problem.columns.select(feature.positions)
             scores = closed_form.statistics([with_copies(own, permutations)])[0]
             return [float(score) for score in scores[0 if number == 0 else 1 :]]
-        is_first = number in (0, screened[index])
+        is_first = number in (0, FIRST_LOOK)
         context, candidates = contest(feature, number, permutations)
         seed = problem.streams.seed(feature.name, "test", number, "power")
         return [
             find_statistic(
-                power if number < screened[index] else large,
+                power if number < 0 else large,
                 context.prepend(candidate),
                 problem.target,
                 seed,

@@ -18,7 +18,7 @@ from umfi.errors import InputError, check_count, check_level, unknown_name
 from umfi.inference import PermutationTest, is_settled, permutation_test
 from umfi.methods.features import Feature
 
-__all__ = ["Plan", "Trial", "check_test", "most_copies"]
+__all__ = ["FIRST_LOOK", "Plan", "Trial", "check_test", "most_copies"]
 
 # By name: whether a feature that is decided gets no more copies.
 TESTS = {"permutation": True, "full-permutation": False}
@@ -32,6 +32,8 @@ SETTLED_MARGIN = 10.0
 # grown larger for tests, a third of the trees.
 N_SCREENED_BATCHES = 2
 SCREENED_POWERS = ("forest", "extra-trees")
+# The number of its first batch; -1 is that of leakage.
+FIRST_LOOK = -1 - N_SCREENED_BATCHES
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,17 @@ class Trial:
         """The name of the batch that is wanted next: feature, number, copies; None if none is."""
         if self.is_decided or self.n_batches == len(self.sizes):
             return None
-        return self.index, self.n_batches, self.sizes[self.n_batches]
+        return self.index, self._number_of(self.n_batches), self.sizes[self.n_batches]
+
+    def _number_of(self, batch: int) -> int:
+        """Return the number by which a batch is known.
+
+        Batches of the first look are below zero, so that those of the test itself have the same
+        names, and give the same answers, whether there was a first look or not.
+        """
+        if batch < self.n_screened:
+            return FIRST_LOOK + batch
+        return batch - self.n_screened
 
     def advance(self, answers: Mapping[tuple[str | int, ...], Any]) -> None:
         """Take in the batches that are known, one after the other, until it is decided."""

@@ -11,7 +11,7 @@ from umfi.tasks.progress import progress_bar
 from umfi.tasks.runner import Answers, Runner, Store, run_tasks
 from umfi.tasks.scheduling import Done
 from umfi.tasks.streams import Streams, kernel_seed
-from umfi.tasks.threads import one_openmp_thread
+from umfi.tasks.threads import one_blas_thread, one_openmp_thread
 
 __all__ = [
     "Answers",
@@ -25,6 +25,7 @@ __all__ = [
     "check_workers",
     "count_workers",
     "kernel_seed",
+    "one_blas_thread",
     "one_openmp_thread",
     "progress_bar",
     "read_seconds",

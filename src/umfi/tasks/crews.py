@@ -116,7 +116,10 @@ class ThreadCrew:
         self.is_own = is_own
 
     def submit(self, work: Work, names: Sequence[TaskName], label: str) -> Future[Outcome]:
-        return self.executor.submit(run_group, work, names)
+        try:
+            return self.executor.submit(run_group, work, names)
+        except RuntimeError as error:
+            raise _takes_no_work(error) from error
 
     def collect(self, future: Future[Outcome]) -> Outcome:
         return future.result()
@@ -176,6 +179,8 @@ class ProcessCrew:
 
     def _replace_executor(self, error: BaseException) -> None:
         self.n_losses += 1
+        if self.given is not None and not isinstance(error, BrokenExecutor):
+            raise _takes_no_work(error) from error
         if self.given is not None:
             raise RunError(
                 "A process of the executor died, perhaps for want of memory, and the executor "
@@ -231,16 +236,18 @@ class ExecutorCrew:
             except BaseException as error:
                 answer.set_exception(error)
 
-        self.executor.submit(run_sent, parcel.key, None, names).add_done_callback(pass_on)
+        try:
+            first = self.executor.submit(run_sent, parcel.key, None, names)
+        except RuntimeError as error:
+            raise _takes_no_work(error) from error
+        first.add_done_callback(pass_on)
         return answer
 
     def collect(self, future: Future[Outcome]) -> Outcome:
         try:
             return future.result()
         except (BrokenExecutor, CancelledError) as error:
-            raise RunError(
-                f"The executor takes no more work ({error}): pass a new one to go on."
-            ) from error
+            raise _takes_no_work(error) from error
 
     def take_back(self, future: Future[Outcome]) -> None:
         """Do nothing: where the group is cannot be told."""
@@ -252,10 +259,15 @@ class ExecutorCrew:
         """Do nothing: the executor is the caller's."""
 
 
+def _takes_no_work(error: BaseException) -> RunError:
+    return RunError(f"The executor takes no more work ({error}): pass a new one to go on.")
+
+
 class _ParcelFiles:
     """A folder of parcels, each array written once."""
 
     def __init__(self) -> None:
+        _remove_left_folders()
         self.folder = tempfile.mkdtemp(prefix=f"umfi-{os.getpid()}-")
         self.remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.written: dict[tuple[int, int], str] = {}
@@ -266,16 +278,35 @@ class _ParcelFiles:
         """Return the folder, the key of the work and the names of its arrays' files."""
         if self.last is None or self.last[0] is not work:
             parcel = pack(work)
-            for array in parcel.arrays:
-                if array.place not in self.written:
-                    name = f"{len(self.written)}.array"
-                    (Path(self.folder) / name).write_bytes(array.data)
-                    self.written[array.place] = name
-                    self.kept.append(array.data)
-            (Path(self.folder) / parcel.key).write_bytes(parcel.head)
+            try:
+                self._write(parcel)
+            except OSError as error:
+                raise RunError(
+                    f"The table cannot be written to {self.folder!r} for the processes "
+                    f"({error.strerror}): make room there, or set TMPDIR to a folder with room."
+                ) from error
             self.last = (work, parcel)
         parcel = self.last[1]
         return self.folder, parcel.key, [self.written[array.place] for array in parcel.arrays]
+
+    def _write(self, parcel: Parcel) -> None:
+        for array in parcel.arrays:
+            if array.place not in self.written:
+                name = f"{len(self.written)}.array"
+                (Path(self.folder) / name).write_bytes(array.data)
+                self.written[array.place] = name
+                self.kept.append(array.data)
+        (Path(self.folder) / parcel.key).write_bytes(parcel.head)
+
+
+def _remove_left_folders() -> None:
+    """Remove what runs left that were killed: folders named by processes that are gone."""
+    if not Path("/proc/self").exists():
+        return
+    for folder in Path(tempfile.gettempdir()).glob("umfi-*-*"):
+        pid = folder.name.split("-")[1]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def count_workers(n_jobs: int | None) -> int:

@@ -22,7 +22,7 @@ from umfi.tasks.crews import (
     count_workers,
 )
 from umfi.tasks.groups import Outcome, TaskName, Work
-from umfi.tasks.parcels import Parcel, pack, run_parcel
+from umfi.tasks.parcels import Parcel, forget_parcels, pack, run_parcel
 
 __all__ = ["find_dask_crew", "refuse_client"]
 
@@ -84,11 +84,16 @@ class DaskCrew:
         self.kept: list[Any] = []
         self.parcel: tuple[Work, Parcel, Any] | None = None
         self.parcel_of: dict[str, str] = {}
+        self.unpacked: set[str] = set()
         self.n_losses = 0
         self.alone_since: float | None = None
         self.n_workers = 1
         self.counted = time.monotonic()
-        self._wait_for_workers()
+        try:
+            self._wait_for_workers()
+        except BaseException:
+            self.close()
+            raise
 
     def _wait_for_workers(self) -> None:
         if self._count_threads():
@@ -132,6 +137,7 @@ class DaskCrew:
         # Dashboards show what comes before the token.
         key = f"{label}-{uuid4().hex}"
         self.parcel_of[key] = parcel.key
+        self.unpacked.add(parcel.key)
         return self.client.submit(
             _run_scattered, parcel.key, head, arrays, names, key=key, pure=False
         )
@@ -172,7 +178,7 @@ class DaskCrew:
             raise LostWorkError from None
         except ModuleNotFoundError as error:
             raise RunError(
-                f"A Dask worker has no {error.name}: install umfi on all of them."
+                f"A Dask worker has no module {error.name!r}: install it on all of them."
             ) from error
         self.n_losses = 0
         return outcome
@@ -205,6 +211,9 @@ class DaskCrew:
     def close(self, *, is_waiting: bool = True) -> None:
         self.sent.clear()
         self.parcel = None
+        if self.unpacked and self.own is None and self.client.status == "running":
+            with suppress(OSError, TimeoutError, RuntimeError, FutureCancelledError):
+                self.client.run(forget_parcels, list(self.unpacked), wait=False, on_error="ignore")
         if self.own is not None:
             self.client.close()
             self.own.close()

@@ -23,7 +23,7 @@ import numpy as np
 from umfi.errors import RunError
 from umfi.tasks.groups import Outcome, TaskName, Work, make_portable, run_group
 from umfi.tasks.threads import keep_to_one_blas_thread
-from umfi.version import __version__, source_digest
+from umfi.version import __version__, find_versions, source_digest
 
 __all__ = ["LargeArray", "Parcel", "pack", "run_from_files", "run_parcel", "run_sent"]
 
@@ -85,7 +85,7 @@ def pack(work: Work) -> Parcel:
             f"The power or remover cannot be sent to other processes ({error}): use "
             "executor='threads', or one that can be pickled."
         ) from error
-    head = pickle.dumps((__version__, source_digest(), pickled))
+    head = pickle.dumps((_this_software(), pickled))
     return Parcel(uuid4().hex, head, arrays)
 
 
@@ -109,15 +109,33 @@ def run_parcel(
     return make_portable(run_group(work, names))
 
 
+def forget_parcels(keys: Sequence[str]) -> None:
+    """Let go of work that no more tasks will come of."""
+    with _unpacking:
+        for key in keys:
+            _unpacked.pop(key, None)
+
+
 def _unpack(head: bytes, buffers: Sequence[Any]) -> Work:
-    version, digest, pickled = pickle.loads(head)
-    if (version, digest) != (__version__, source_digest()):
+    callers, pickled = pickle.loads(head)
+    own = _this_software()
+    different = [name for name in callers if callers[name] != own.get(name)]
+    if different:
+        here, there = (
+            ", ".join(f"{name} {of[name]}" for name in different) for of in (own, callers)
+        )
         raise RunError(
-            f"This worker has umfi {__version__} ({source_digest()}), and the run was started with "
-            f"umfi {version} ({digest}): install the same version everywhere."
+            f"This worker has {here}, and the run was started with {there}: install the same "
+            "versions everywhere."
         )
     work: Work = pickle.loads(pickled, buffers=[_writeable(buffer) for buffer in buffers])
     return work
+
+
+def _this_software() -> dict[str, str]:
+    """Return the versions of all that numbers depend on."""
+    own = {"umfi": f"{__version__} ({source_digest()})"}
+    return {name: one for name, one in find_versions().items() if name != "pandas"} | own
 
 
 def _writeable(buffer: Any) -> Any:

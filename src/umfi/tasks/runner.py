@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -118,6 +119,8 @@ class Runner:
         self._as_text: _AsText | None = None
         self._mean_seconds: dict[str, float] = {}
         self._planned: dict[str, int] = {}
+        self._until_closed = ExitStack()
+        self._is_heeding = False
 
     def keep_in(
         self,
@@ -231,10 +234,13 @@ class Runner:
         if self._as_text is None or self._as_text.work is not work:
             self._as_text = _AsText(work)
         n_done, seconds = 0, 0.0
+        if not self._is_heeding:
+            # Until the end, so that nothing is torn between stages either.
+            self._until_closed.enter_context(self.budget.heeding_interrupts())
+            self._is_heeding = True
         try:
             with (
                 one_blas_thread(),
-                self.budget.heeding_interrupts(),
                 progress_bar(title, n_all, self.progress, n_done=n_all - len(names)) as advance,
             ):
                 if self._crew is None:
@@ -275,8 +281,12 @@ class Runner:
                 self._crew.close(is_waiting=is_waiting)
                 self._crew = None
         finally:
-            if self.store is not None:
-                self.store.close()
+            try:
+                if self.store is not None:
+                    self.store.close()
+            finally:
+                self._until_closed.close()
+                self._is_heeding = False
 
 
 def run_tasks(
