@@ -133,6 +133,7 @@ BAD_RESPONSES = {
     "two columns": (np.ones((ROWS, 2)), "2 dimensions: pass one value a row"),
     "a frame of two": (X, "2 columns: pass one value a row"),
     "dates": (pd.Series(pd.date_range("2020", periods=ROWS)), "dates or times"),
+    "labels of other rows": (Y.set_axis(Y.index + 3), r"other row labels: pass y.loc\[X.index\]"),
     "another row order": (Y.sort_values(), r"different orders: pass y.loc\[X.index\]"),
     "a column of X": (X["rain"], "'rain' is itself a column of X: drop"),
     "a copied column of X": (X["rain"].copy(), "'rain' is itself a column of X: drop"),

@@ -120,3 +120,10 @@ def test_powers_can_be_named(table):
         random_state=0,
     )
     assert list(found.results) == ["ablation, few", "ablation, many"]
+
+
+def test_default_methods_that_other_powers_lack_are_named():
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    found = umfi.compare(X, y, powers=["linear"], random_state=0)
+    assert "Left out, being for forests alone: 'permutation'." in found.notes
+    assert not any("permutation" in name for name in found.results)

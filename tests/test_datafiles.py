@@ -17,12 +17,12 @@ import pytest
 
 from tests.conftest import data_folder, needs_data
 from umfi.datafiles import prepare, read_data_file
-from umfi.datafiles.cells import find_stray, is_number, settle_objects
+from umfi.datafiles.cells import find_stray, is_number, settle_objects, tidy_columns
 from umfi.errors import InputError
 from umfi.reading import read_table
 
 N = 40
-LABELS_NOTE = "Left out as row labels, being text with more values than half of the rows or 1000: "
+LABELS_NOTE = "Left out as row labels, because most of their texts are different: "
 WORDS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas", " ": "blanks"}
 
 
@@ -732,7 +732,8 @@ def test_dates_become_days(form):
 def test_dates_that_are_not_clear_stay_text(dates):
     data = prepare(table(day=dates * (N // 2)), "y")
     assert data.X["day"].tolist()[:2] == dates
-    assert data.notes == []
+    is_told = all(date[-4:] == "2020" for date in dates)
+    assert [note[:14] for note in data.notes] == ["Taken as text,"] * is_told
 
 
 def test_gaps_in_dates_stay_gaps():
@@ -932,3 +933,28 @@ def test_names_of_any_letters_are_quoted_in_notes():
     names = ["a b", "it's", 'say "x"', "ä\n", "{0}", "%s"]
     note = note_of(prepare(table(**dict.fromkeys(names, 1)), "y"))
     assert note == "Left out for having one single value: " + ", ".join(map(repr, names)) + "."
+
+
+def test_row_numbers_with_gaps_are_row_numbers_and_measures_are_not():
+    numbers = [number for number in range(1, N + 4) if number not in (5, 9, 12)]
+    assert list(prepare(table(run=numbers, size=range(N)), "y", kinds={"size": "continuous"}).X)
+    data = prepare(table(run=numbers), "y")
+    assert "run" not in data.X
+    assert "Left out as row numbers: 'run'" in data.notes[0]
+    wide = prepare(table(run=[3 * number for number in range(N)]), "y")
+    assert "run" in wide.X
+
+
+def test_signs_of_per_cent_are_no_text():
+    given = pd.DataFrame({"share": ["4.4%", "12 %", "-"], "word": ["a%", "b%", "c"]})
+    frame, notes = tidy_columns(given, with_commas=False)
+    assert frame["share"].tolist()[:2] == [4.4, 12.0]
+    assert frame["share"].isna().tolist() == [False, False, True]
+    assert frame["word"].tolist() == ["a%", "b%", "c"]
+    assert "Signs of per cent are left out in 'share'." in notes
+
+
+def test_a_target_of_dates_is_refused():
+    dates = pd.date_range("2020-01-01", periods=N).astype(str)
+    with pytest.raises(InputError, match="holds dates: choose another"):
+        prepare(table(day=dates), "day")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from umfi.checkpoint import Checkpoint, read_checkpoint
 from umfi.contracts import PredictivePower
-from umfi.errors import InputError, unknown_name
+from umfi.errors import InputError, listed, unknown_name
 from umfi.methods import (
     ablation,
     bivariate,
@@ -53,6 +53,8 @@ class Comparison:
     ----------
     results : dict
         The result of each method and power, by the name of its column in :attr:`table`.
+    own_notes : tuple of str
+        What is to be said of none of them.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Comparison:
     """
 
     results: dict[str, ImportanceResult]
+    own_notes: tuple[str, ...] = ()
 
     @property
     def table(self) -> pd.DataFrame:
@@ -95,7 +98,8 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """What a reader should know, of any of the results."""
-        return list(dict.fromkeys(n for result in self.results.values() for n in result.notes))
+        of_results = (note for result in self.results.values() for note in result.notes)
+        return list(dict.fromkeys([*self.own_notes, *of_results]))
 
     def __repr__(self) -> str:
         """Return the table with what it is, in which units, and the notes."""
@@ -175,10 +179,14 @@ def compare(
             raise unknown_name("argument", name, sorted(known))
     found_task = read_target(y, task=task).task
     seed = Streams.from_random_state(_find_seed(random_state, arguments)).entropy
+    notes: tuple[str, ...] = ()
     if methods is None:
         found_powers = [find_power(power, found_task) for power in by_power.values()]
         are_forests = all(isinstance(power, ForestPower) for power in found_powers)
         methods = [m for m in DEFAULT_METHODS if are_forests or m not in FOREST_METHODS]
+        if not are_forests:
+            left_out = [m for m in DEFAULT_METHODS if m in FOREST_METHODS]
+            notes = (f"Left out, being for forests alone: {listed(left_out)}.",)
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     for label, (method, own) in _read_methods(methods).items():
         taken = _arguments_of(method)
@@ -207,7 +215,7 @@ def compare(
                 raise
         if share.is_interrupted:
             break
-    return Comparison(results)
+    return Comparison(results, notes)
 
 
 def _find_seed(random_state: Any, arguments: Mapping[str, Any]) -> Any:

@@ -154,8 +154,8 @@ def _advise(remover: str, part: pd.DataFrame) -> list[str]:
         )
     if len(bad) == 0 and not rare:
         sentences.append(
-            f"{remover}: nothing of any of the {len(part)} features is left in the others; its "
-            "importances can be taken as they are."
+            f"{remover}: no leakage is found for any of the {len(part)} features, so that its "
+            "importances can be relied on as far as removal goes."
         )
     elif len(bad) > 0 and not is_found.any():
         sentences.append(

@@ -13,6 +13,7 @@ from typing import Any
 __all__ = [
     "InputError",
     "RunError",
+    "UntestableError",
     "check_count",
     "check_level",
     "is_whole_number",
@@ -22,17 +23,23 @@ __all__ = [
 
 # A message that lists more names than this is not read.
 MAX_LISTED_NAMES = 8
+# Unless one of them is to be chosen.
+MAX_CHOICES = 20
 
 
 class InputError(ValueError):
     """The data or an argument cannot be used; the message says what to change."""
 
 
+class UntestableError(InputError):
+    """Importances can be computed, but not tested."""
+
+
 class RunError(RuntimeError):
     """A run cannot go on, as when all workers are gone; the message says what to do."""
 
 
-def listed(names: Iterable[object]) -> str:
+def listed(names: Iterable[object], at_most: int = MAX_LISTED_NAMES) -> str:
     """Return the names quoted and joined by commas, shortened when there are many.
 
     Examples
@@ -41,9 +48,8 @@ def listed(names: Iterable[object]) -> str:
     "'a', 'b'"
     """
     quoted = [repr(str(name)) for name in names]
-    if len(quoted) > MAX_LISTED_NAMES:
-        hidden = len(quoted) - MAX_LISTED_NAMES
-        return ", ".join(quoted[:MAX_LISTED_NAMES]) + f" and {hidden} more"
+    if len(quoted) > at_most:
+        return ", ".join(quoted[:at_most]) + f" and {len(quoted) - at_most} more"
     return ", ".join(quoted)
 
 
@@ -56,7 +62,7 @@ def unknown_name(what: str, name: object, valid: Iterable[str]) -> InputError:
     Unknown remover 'linaer': did you mean 'linear'? Valid: 'linear', 'transport'.
     """
     valid = list(valid)
-    nearest = difflib.get_close_matches(str(name), valid, n=1, cutoff=0.5)
+    nearest = difflib.get_close_matches(str(name), valid, n=1, cutoff=0.6)
     if not nearest:  # Capitals alone can hide a match from difflib.
         by_lower_case = {candidate.lower(): candidate for candidate in valid}
         nearest = [
@@ -64,7 +70,7 @@ def unknown_name(what: str, name: object, valid: Iterable[str]) -> InputError:
             for match in difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)
         ]
     hint = f": did you mean {nearest[0]!r}?" if nearest else "."
-    return InputError(f"Unknown {what} {str(name)!r}{hint} Valid: {listed(valid)}.")
+    return InputError(f"Unknown {what} {str(name)!r}{hint} Valid: {listed(valid, MAX_CHOICES)}.")
 
 
 def is_whole_number(value: object) -> bool:

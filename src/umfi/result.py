@@ -354,7 +354,7 @@ class ImportanceResult:
             stars = table["tail"].map({True: "*", False: ""})
             table["p_value"] = table["p_value"].map("{:.2g}".format) + stars
             table["q_value"] = table["q_value"].map("{:.2g}".format)
-            table["related"] = table["related"].map({True: "yes", False: "no"})
+            table["related"] = self.related_in_words(table)
             table = table.drop(columns=["tail", "leaks"])
         if self.part_scores is not None:
             described = describe_parts(table)
@@ -362,6 +362,14 @@ class ImportanceResult:
             others = table.drop(columns=[*of_parts, "spread", "low", "high"], errors="ignore")
             table = pd.concat([others, described], axis=1)
         return table.head(MAX_PRINTED_ROWS), more
+
+    def related_in_words(self, table: pd.DataFrame) -> list[str]:
+        """Return "yes", "no" or, where a run ended before its test began, "undecided"."""
+        words = table.set_index("feature")["related"].map({True: "yes", False: "no"})
+        if self.tests is not None and self.settings.get("stopped") is not None:
+            is_open = self.tests["n_permutations"] == 0
+            words[words.index.isin(self.tests["feature"][is_open])] = "undecided"
+        return words.tolist()
 
     @property
     def notes(self) -> list[str]:

@@ -191,15 +191,18 @@ def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
         raise InputError(
             f"X has {n_rows} rows and y has {len(series)}: pass one response for each row."
         )
-    x_index, y_index = getattr(X, "index", None), getattr(y, "index", None)
-    if isinstance(x_index, pd.Index) and isinstance(y_index, pd.Index):
-        # Other labels are often on purpose; the same ones in another order hardly ever.
-        is_reordered = not x_index.equals(y_index) and Counter(x_index) == Counter(y_index)
-        if is_reordered:
-            raise InputError(
-                "X and y have the same row labels in different orders: pass y.loc[X.index], or "
-                "y.to_numpy() if the order is meant."
-            )
+    x_index: Any = getattr(X, "index", None)
+    y_index: Any = getattr(y, "index", None)
+    has_labels = isinstance(x_index, pd.Index) and isinstance(y_index, pd.Index)
+    # Labels of another kind are often on purpose; the same ones in another order, or some of them
+    # in common, hardly ever.
+    if has_labels and not x_index.equals(y_index) and len(x_index.intersection(y_index)):
+        is_reordered = Counter(x_index) == Counter(y_index)
+        how = "the same row labels in different orders" if is_reordered else "other row labels"
+        raise InputError(
+            f"X and y have {how}: pass y.loc[X.index], or y.to_numpy() if the rows belong "
+            "together as they stand."
+        )
     if _is_column_of(X, y, series, name):
         raise InputError(f"The response {name!r} is itself a column of X: drop that column from X.")
 

@@ -298,3 +298,49 @@ def test_version_and_help_without_a_command():
 )
 def test_messages_of_the_library_are_said_as_options(message, said):
     assert say_as_options(message) == said
+
+
+def test_a_test_that_nobody_asked_for_and_that_cannot_be_is_left_out_and_said(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"soil": rng.choice(["clay", "sand", "silt"], 60), "ph": rng.normal(size=60)}
+    )
+    frame["y"] = frame["ph"] + rng.normal(size=60)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    options = ["rank", tmp_path / "data.csv", "-t", "y", "--method", "ablation", "--repeats", "1"]
+    ended = run(*options)
+    assert ended.exit_code == 0, ended.output
+    assert "No p-values. Column 'soil' is categorical" in ended.stderr
+    asked = run(*options, "--test", "permutation")
+    assert asked.exit_code == 2
+    assert "pass --test" in asked.stderr
+
+
+def test_what_a_run_did_not_come_to_is_undecided(nasty):
+    options = ["rank", nasty, "-t", "Ergebnis", "--missing", "drop", "--time-limit", "0.001"]
+    ended = run(*options)
+    assert ended.exit_code == 4
+    assert "undecided" in ended.stdout
+    assert "So far none of" in ended.stdout
+    [feature] = [
+        one for one in json.loads(run(*options, "--json").stdout)["features"] if one["feature"]
+    ][:1]
+    assert feature["p_value"] is None
+    assert feature["related"] is None
+
+
+def test_an_interrupt_while_the_command_is_loaded_is_no_traceback():
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import builtins, os, sys\n"
+        "real = builtins.__import__\n"
+        "def stop(name, *rest):\n"
+        "    if name == 'umfi.cli':\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = stop\n"
+        "from umfi.__main__ import main; main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 130
+    assert ended.stderr.strip() == "Stopped."

@@ -1,5 +1,6 @@
 """``umfi status`` and ``umfi merge``."""
 
+import json
 import subprocess
 import sys
 
@@ -73,3 +74,13 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
     )  # fmt: skip
     assert ended.returncode == 0
     assert ended.stderr == b""
+
+
+def test_status_speaks_to_machines_too(tmp_path):
+    path = tmp_path / "run.umfi"
+    run_bivariate(path)
+    shown = CliRunner().invoke(app, ["status", str(path), "--json"])
+    [run] = json.loads(shown.output)["runs"]
+    assert run["method"] == "bivariate"
+    assert [one["done"] for one in run["stages"]] == [2]
+    assert {one["feature"] for one in run["features"]} == {"x1", "x3"}

@@ -59,6 +59,14 @@ def test_what_is_done_is_not_done_again_unless_settings_differ(small, tmp_path, 
         conclude("figure3", tmp_path, is_full=False)
 
 
+def test_the_command_says_what_a_time_limit_cut(small, tmp_path):
+    arguments = ["reproduce", "figure1", "--out", str(tmp_path), "--time-limit", "0.001"]
+    ran = CliRunner().invoke(app, arguments)
+    assert ran.exit_code == 4
+    assert "Cut by the time limit: correlation, 1 of 2." in ran.stdout
+    assert "with more time goes on from there" in ran.stderr
+
+
 def test_a_time_limit_cuts_replications_says_so_and_can_be_gone_on_from(small, tmp_path):
     cut = reproduce("figure1", tmp_path / "cut", time_limit=1e-9)
     assert "Cut by the time limit: blood relation, 1 of 2." in cut.notes
@@ -147,7 +155,10 @@ def test_the_command_lists_runs_and_refuses(small, tmp_path):
     assert "did you mean" in wrong.stderr
     ran = CliRunner().invoke(app, ["reproduce", "figure1", "--out", str(tmp_path), "--json"])
     assert ran.exit_code == 0, ran.output
-    claims = json.loads(ran.stdout)["figure1"]
-    assert all("verdict" in claim for claim in claims)
+    told = json.loads(ran.stdout)["figure1"]
+    assert all("verdict" in claim for claim in told["claims"])
+    assert told["is_cut"] is False
+    titles = json.loads(CliRunner().invoke(app, ["reproduce", "list", "--json"]).stdout)
+    assert list(titles) == list(EXPERIMENTS)
     shown = CliRunner().invoke(app, ["reproduce", "figure1", "--out", str(tmp_path)])
     assert "Of the paper's claims" in shown.stdout

@@ -68,7 +68,7 @@ def test_clicks_sort_by_value_and_say_so(open_page, hostile):
     assert head.get_attribute("aria-sort") == "ascending"
     assert shown_features(page) == largest_first[::-1]
     page.locator("th.c-p_value button").click()
-    by_p = result.table.sort_values("p_value", ascending=False, kind="stable")["p_value"].tolist()
+    by_p = result.table.sort_values("p_value", kind="stable")["p_value"].tolist()
     cells = page.locator("td.c-p_value").all()
     assert [float(cell.get_attribute("data-order")) for cell in cells] == by_p
     assert page.locator("th[aria-sort]").count() == 1
@@ -186,3 +186,28 @@ def test_a_page_lists_only_so_many_features():
     page = render_report(umfi.ImportanceResult(scores, {"method": "bivariate", "n_rows": 50}))
     assert page.count('<th scope="row"') == 2000
     assert "The first 2000 of 2500 features" in page
+
+
+def test_a_table_that_is_not_the_results_own_is_refused(hostile, tmp_path):
+    result, X = hostile
+    with pytest.raises(umfi.InputError, match="pass the table that the result was made of"):
+        result.report(tmp_path / "report.html", X.rename(columns=str.upper))
+    with pytest.raises(umfi.InputError, match=r"name it 'report\.html'"):
+        result.report(tmp_path / "report.pdf")
+
+
+def test_arrays_are_drawn_too():
+    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+    result = umfi.bivariate(X.to_numpy(), y.to_numpy(), random_state=0)
+    assert "Redundancy." in render_report(result, X.to_numpy())
+
+
+def test_stars_are_explained_under_the_table(open_page, hostile):
+    page = open_page()
+    assert "read off a fitted tail" in page.locator("#features").inner_text()
+
+
+def test_on_a_phone_the_table_fits(open_page):
+    page = open_page(width=375)
+    inner, outer = page.locator("#table"), page.locator(".scroll")
+    assert inner.bounding_box()["width"] <= outer.bounding_box()["width"]

@@ -26,6 +26,7 @@ __all__ = [
     "Kinds",
     "Missing",
     "Out",
+    "OutTables",
     "Permutations",
     "Power",
     "Remover",
@@ -61,6 +62,9 @@ Data = Annotated[
 Target = Annotated[str, option("--target", "-t", metavar="NAME", help="Column to explain.")]
 Out = Annotated[
     Path | None, option("--out", "-o", metavar="FOLDER", help="For the table and the report.")
+]
+OutTables = Annotated[
+    Path | None, option("--out", "-o", metavar="FOLDER", help="For the table and the picture.")
 ]
 Drop = Annotated[
     list[str] | None,

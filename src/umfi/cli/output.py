@@ -126,7 +126,12 @@ class Keeping(NamedTuple):
             path = folder / f"unfinished-{command}.umfi"
         if is_fresh and path is not None and path.exists():
             forget(path)
-        return cls(path, is_own, _kept_repeats(path))
+        kept = read_checkpoint(path) if path is not None and path.is_file() else []
+        n_done = sum(len(answers) for run in kept for answers in run.answers.values())
+        if n_done:
+            say(f"Going on from {path}: {n_done:,} tasks are done.")
+        repeats = max((int(run.outline.get("repeats", 0)) for run in kept), default=0)
+        return cls(path, is_own, repeats)
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -164,13 +169,6 @@ class Keeping(NamedTuple):
             say(f"What is done is kept in {self.path}: the same command goes on from there.")
         is_interrupted = any("interrupted" in reason for reason in stopped)
         raise typer.Exit(INTERRUPTED if is_interrupted else OUT_OF_TIME)
-
-
-def _kept_repeats(path: Path | None) -> int:
-    """Return how many repeats a file was asked for."""
-    if path is None or not path.is_file():
-        return 0
-    return max((int(run.outline.get("repeats", 0)) for run in read_checkpoint(path)), default=0)
 
 
 def printable(text: str) -> str:
@@ -263,13 +261,15 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
             for low, high in zip(table["low"], table["high"], strict=True)
         ]
     elif result.n_repeats > 1:
-        shown["spread"] = table["spread"].map("{:.4f}".format)
+        shown["spread"] = table["spread"].map(lambda one: "" if one != one else f"{one:.4f}")
     if "p_value" in table:
         stars = table["tail"].map({True: "*", False: ""})
         shown["p-value"] = table["p_value"].map("{:.2g}".format) + stars
         shown["q-value"] = table["q_value"].map("{:.2g}".format)
         leaks = table["leaks"].map({True: " (leaks)", False: ""})
-        shown["related"] = table["related"].map({True: "yes", False: "no"}) + leaks
+        shown["related"] = pd.Series(result.related_in_words(table), table.index) + leaks
+        is_open = shown["related"] == "undecided"
+        shown.loc[is_open, ["p-value", "q-value"]] = ""
     return shown
 
 

@@ -20,8 +20,9 @@ from umfi.cli.output import (
     print_files,
     print_json,
     print_result,
+    say,
 )
-from umfi.errors import InputError, unknown_name
+from umfi.errors import InputError, UntestableError, unknown_name
 from umfi.result import TESTED_METHODS
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ def rank(
         of_tests = {"--test": test, "--permutations": permutations, "--alpha": alpha}
         _refuse_idle(method, TESTED_METHODS, of_tests)
         _refuse_idle(method, REMOVING_METHODS, {"--remover": remover})
+        if test is not None and test not in TESTS:
+            raise unknown_name("test", test, TESTS)
         folder = make_folder(out)
         loaded = load_table(
             data,
@@ -121,8 +124,6 @@ def rank(
             settings["subsample"] = options.read_subsample(subsample)
         if remover is not None:
             settings["remover"] = remover
-        if test is not None and test not in TESTS:
-            raise unknown_name("test", test, TESTS)
         if method in TESTED_METHODS:
             asked = "permutation" if test is None else options.read_none(test)
             settings |= {
@@ -130,7 +131,17 @@ def rank(
                 "max_permutations": DEFAULT_PERMUTATIONS if permutations is None else permutations,
                 "alpha": 0.05 if alpha is None else alpha,
             }
-        _rank(method, loaded, settings, folder, checkpoint, is_fresh=fresh, is_json=json)
+        try:
+            _rank(method, loaded, settings, folder, checkpoint, is_fresh=fresh, is_json=json)
+        except UntestableError as error:
+            if test is not None:
+                raise
+            # Nobody asked for the test, so the rest is done without.
+            note = options.say_as_options(f"No p-values. {error}")
+            say(f"Note: {note}")
+            untested = replace(loaded, notes=[*loaded.notes, note])
+            settings["test"] = None
+            _rank(method, untested, settings, folder, checkpoint, is_fresh=fresh, is_json=json)
 
 
 def _refuse_idle(method: str, methods: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -158,6 +169,7 @@ def demo(
             "--parts", help="Also what each feature tells alone, and who could replace it."
         ),
     ] = False,
+    remover: options.Remover = None,
     jobs: options.Jobs = None,
     executor: options.ExecutorName = None,
     time_limit: options.TimeLimit = None,
@@ -181,6 +193,8 @@ def demo(
             "executor": executor,
             "time_limit": time_limit,
         }
+        if remover is not None:
+            settings["remover"] = remover
         if parts:
             settings["repeats"] = DECOMPOSE_REPEATS
         else:
@@ -246,12 +260,23 @@ def _write(result: ImportanceResult, X: pd.DataFrame, folder: Path) -> list[Path
     ]
 
 
+def _records(result: ImportanceResult) -> list[dict[str, Any]]:
+    """Return a record a feature; what a run ended before is null."""
+    table = result.table
+    records = [{str(key): value for key, value in one.items()} for one in table.to_dict("records")]
+    if result.tests is not None:
+        for record, words in zip(records, result.related_in_words(table), strict=True):
+            if words == "undecided":
+                record |= {"p_value": None, "q_value": None, "related": None}
+    return records
+
+
 def _document(result: ImportanceResult, files: list[Path]) -> dict[str, Any]:
     from umfi.report import answer_in_words
 
     return {
         "answer": options.say_as_options(" ".join(answer_in_words(result))),
-        "features": result.table.to_dict("records"),
+        "features": _records(result),
         "notes": result.notes,
         "settings": result.settings,
         "files": [str(path) for path in files],

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from umfi.cli import options
-from umfi.cli.output import plain_errors, print_files, print_json, print_table, printable, say
+from umfi.cli.output import (
+    OUT_OF_TIME,
+    plain_errors,
+    print_files,
+    print_json,
+    print_notes,
+    print_table,
+    printable,
+    say,
+)
 
 if TYPE_CHECKING:
     from umfi.experiments import Reproduced
@@ -55,7 +64,7 @@ def reproduce(
         from umfi.experiments import reproduce as run
 
         if experiment == "list":
-            _print_list()
+            _print_list(is_json=json)
             return
         names = EXPERIMENTS if experiment == "all" else (experiment,)
         if experiment != "all" and experiment not in EXPERIMENTS:
@@ -76,19 +85,36 @@ def reproduce(
             if not json:
                 say(f"{name}: {one.title}, {one.seconds:.0f} s")
         if json:
-            print_json({one.name: [claim.to_plain() for claim in one.claims] for one in found})
-            return
-        _print_claims(found)
-        print_files([path for one in found for path in one.files] if len(found) == 1 else [out])
+            print_json({one.name: _to_plain(one) for one in found})
+        else:
+            _print_claims(found)
+            print_files([path for one in found for path in one.files] if len(found) == 1 else [out])
+        if any(one.is_cut for one in found):
+            say(f"What is done is kept in {out}: the same with more time goes on from there.")
+            raise typer.Exit(OUT_OF_TIME)
 
 
-def _print_list() -> None:
+def _to_plain(found: Reproduced) -> dict[str, Any]:
+    return {
+        "title": found.title,
+        "claims": [claim.to_plain() for claim in found.claims],
+        "notes": found.notes,
+        "is_cut": found.is_cut,
+        "seconds": found.seconds,
+    }
+
+
+def _print_list(*, is_json: bool) -> None:
     from importlib import import_module
 
     from umfi.experiments import EXPERIMENTS
 
-    for name in EXPERIMENTS:
-        typer.echo(f"{name:9} {import_module(f'umfi.experiments.{name}').TITLE}")
+    titles = {name: import_module(f"umfi.experiments.{name}").TITLE for name in EXPERIMENTS}
+    if is_json:
+        print_json(titles)
+        return
+    for name, title in titles.items():
+        typer.echo(f"{name:9} {title}")
 
 
 def _print_claims(found: list[Reproduced]) -> None:
@@ -100,6 +126,12 @@ def _print_claims(found: list[Reproduced]) -> None:
     table = pd.DataFrame(rows)[["experiment", "claim", "found", "holds if", "paper", "verdict"]]
     print_table(table.astype(str), left=("experiment", "claim", "paper", "verdict"))
     typer.echo(printable(sum_up(claim for one in found for claim in one.claims)))
+    print_notes(
+        f"{one.name}: {note}"
+        for one in found
+        for note in one.notes
+        if one.is_cut and "time limit" in note
+    )
 
 
 @contextmanager

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from umfi.cli.output import plain_errors, print_result, print_table, printable
+from umfi.cli import options
+from umfi.cli.output import plain_errors, print_json, print_result, print_table, printable
 from umfi.errors import InputError, listed
 
 if TYPE_CHECKING:
@@ -20,17 +21,21 @@ def status(
     checkpoint: Annotated[
         Path, typer.Argument(help="The file that keeps a run.", show_default=False)
     ],
+    json: options.Json = False,
 ) -> None:
     """Show how far a run is, and the importances so far; it may be going on.
 
     Example: umfi status run.umfi
     """
-    with plain_errors():
+    with plain_errors(is_json=json):
         from umfi.status import checkpoint_status
 
         if checkpoint.is_dir():
             checkpoint = _find_unfinished(checkpoint)
         runs = checkpoint_status(checkpoint)
+        if json:
+            print_json({"runs": [_to_plain(run) for run in runs]})
+            return
         if not runs:
             typer.echo(f"{checkpoint} holds no run yet.")
         for run in runs:
@@ -43,7 +48,8 @@ def _find_unfinished(folder: Path) -> Path:
     if len(found) == 1:
         return found[0]
     names = f"one of {listed(path.name for path in found)}" if found else "another folder"
-    raise InputError(f"{str(folder)!r} holds {len(found)} unfinished runs: pass {names}.")
+    how_many = f"{len(found)} unfinished runs" if found else "no unfinished run"
+    raise InputError(f"{str(folder)!r} holds {how_many}: pass {names}.")
 
 
 def merge(
@@ -62,6 +68,18 @@ def merge(
         for run in merge_checkpoints(parts, out):
             _print_status(run)
         typer.echo(f"Written: {out}")
+
+
+def _to_plain(run: RunStatus) -> dict[str, Any]:
+    return {
+        "label": run.label,
+        "method": run.method,
+        "target": run.settings.get("target"),
+        "begun": run.begun,
+        "stages": run.stages.to_dict("records"),
+        "seconds_left": run.seconds_left,
+        "features": None if run.result is None else run.result.table.to_dict("records"),
+    }
 
 
 def _print_status(run: RunStatus) -> None:

@@ -34,11 +34,13 @@ LEFT = ("remover", "feature", "choice", "verdict")
 def compare(
     data: options.Data,
     target: options.Target,
-    out: options.Out = None,
+    out: options.OutTables = None,
     methods: Annotated[
         list[str] | None,
         options.option(
-            "--methods", metavar="NAMES", help="ultra_marginal,ablation,permutation,..."
+            "--methods",
+            metavar="NAMES",
+            help="By default ultra_marginal,ablation,bivariate,permutation.",
         ),
     ] = None,
     powers: Annotated[
@@ -51,7 +53,9 @@ def compare(
     missing: options.Missing = "error",
     task: options.Task = "auto",
     remover: options.Remover = None,
-    repeats: options.Repeats = None,
+    repeats: Annotated[
+        int | None, options.option("--repeats", metavar="N", help="5 by default.")
+    ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = None,
     executor: options.ExecutorName = None,
@@ -145,7 +149,7 @@ def diagnose(
         str | None,
         options.option("--target", "-t", metavar="NAME", help="Response, for what removal costs."),
     ] = None,
-    out: options.Out = None,
+    out: options.OutTables = None,
     removers: Annotated[
         list[str] | None,
         options.option("--removers", metavar="NAMES", help="linear,transport,sliced,chained,auto"),

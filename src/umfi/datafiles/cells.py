@@ -184,7 +184,7 @@ def tidy_columns(frame: pd.DataFrame, *, with_commas: bool) -> tuple[pd.DataFram
     ([6.5, 7.0], ["Decimal commas are read in 'ph'."])
     """
     tidy: dict[Any, pd.Series[Any]] = {}
-    found: dict[str, list[str]] = {"commas": [], "groups": [], "gaps": []}
+    found: dict[str, list[str]] = {"percent": [], "commas": [], "groups": [], "gaps": []}
     strays: list[str] = []
     for name, column in frame.items():
         column = tidy[name] = _tidy_column(column)
@@ -192,6 +192,13 @@ def tidy_columns(frame: pd.DataFrame, *, with_commas: bool) -> tuple[pd.DataFram
             continue
         levels = [str(level) for level in column.dropna().unique()]
         numbers = [level for level in levels if level not in GAPS_AMONG_NUMBERS]
+        if numbers and all(level.endswith("%") for level in numbers):
+            column = tidy[name] = column.map(
+                lambda cell: cell.removesuffix("%").rstrip(), na_action="ignore"
+            )
+            levels = [level.removesuffix("%").rstrip() for level in levels]
+            numbers = [level.removesuffix("%").rstrip() for level in numbers]
+            found["percent"].append(str(name))
         has_commas = bool(numbers) and all(map(_WITH_COMMA.fullmatch, numbers))
         has_points = bool(numbers) and all(map(_has_point_form, numbers))
         if not has_commas and not has_points:
@@ -207,6 +214,7 @@ def tidy_columns(frame: pd.DataFrame, *, with_commas: bool) -> tuple[pd.DataFram
         if len(numbers) < len(levels):
             found["gaps"].append(str(name))
     notes = {
+        "percent": "Signs of per cent are left out in {}.",
         "commas": "Decimal commas are read in {}.",
         "groups": "Commas are read as separators of thousands in {}.",
         "gaps": "Dashes and dots without a number are taken as missing in {}.",

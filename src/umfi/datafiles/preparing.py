@@ -21,17 +21,21 @@ __all__ = ["Prepared", "prepare"]
 # What becomes of columns: one note for all columns of the same fate.
 EMPTY = "Left out for having no value at all: {names}."
 CONSTANT = "Left out for having one single value: {names}."
-LABELS = (
-    "Left out as row labels, being text with more values than half of the rows or "
-    f"{MAX_LEVELS}: {{names}}."
-)
+LABELS = "Left out as row labels, because most of their texts are different: {names}."
 ALMOST_NUMBERS = (
     "Left out as text with too many values, though most are numbers: {names}; correct what is no "
     "number in the file."
 )
 NUMBERED = "Left out as row numbers: {names}; --kinds {name}=continuous keeps {it}."
+UNCLEAR_DATES = (
+    "Taken as text, because day and month of its dates cannot be told apart: {names}; write them "
+    "as 2021-07-03."
+)
 DATES = "Taken as days since the first date: {names}; --drop {name} leaves {it} out."
 SPANS = "Taken as days: {names}; --drop {name} leaves {it} out."
+
+# Of the steps from one row number to the next, so many are of one.
+MIN_COUNTED_SHARE = 0.9
 
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 _TIME = r"(?: \d{1,2}:\d{2}(?::\d{2})?)?"
@@ -184,6 +188,11 @@ def _take_target(column: pd.Series[Any], is_known: Any) -> tuple[pd.Series[Any],
         raise InputError(f"The target {name!r} has no value at all: choose another with --target.")
     y = settle_objects(column[is_known]).copy()
     _refuse_objects(name, y)
+    if _read_dates(y) is not None:
+        raise InputError(
+            f"The target {name!r} holds dates: choose another with --target, or turn it into a "
+            "number, such as days since a start."
+        )
     if n_gaps == 0:
         return y, []
     return restore_whole_numbers(y), [
@@ -210,7 +219,8 @@ def _find_fate(name: str, column: pd.Series[Any], has_target: Any, missing: str)
     if is_text(column) or (isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered):
         n_levels = known.nunique()
         if n_levels == 2 or n_levels <= min(MAX_LEVELS, len(rows) / 2):
-            return _Fate(rows)
+            is_unclear = is_text(column) and _are_unclear_dates(known)
+            return _Fate(rows, UNCLEAR_DATES if is_unclear else None)
         stray = find_stray(known) if is_text(column) else None
         if stray is not None:
             return _Fate(None, ALMOST_NUMBERS, f" (such as {stray.example!r})")
@@ -232,8 +242,12 @@ def _numbers_rows(name: str, column: pd.Series[Any]) -> bool:
     values = known.to_numpy(dtype=np.float64)
     if not np.isfinite(values).all() or (values != np.round(values)).any():
         return False
+    if _is_identifier(name):
+        return True
     steps = np.diff(values)
-    return _is_identifier(name) or (len(known) == len(column) and bool((steps == 1.0).all()))
+    # Rows may have been taken out since they were numbered.
+    is_counted = bool((steps >= 1.0).all()) and float((steps == 1.0).mean()) >= MIN_COUNTED_SHARE
+    return len(known) == len(column) and is_counted
 
 
 def _is_identifier(name: str) -> bool:
@@ -263,6 +277,11 @@ def _read_dates(rows: pd.Series[Any]) -> pd.Series[Any] | None:
     if days.isna().any():
         return None
     return pd.to_datetime(rows.map(dict(zip(levels, days, strict=True))), utc=True)
+
+
+def _are_unclear_dates(known: pd.Series[Any]) -> bool:
+    """Return whether text is dates with the year last that may begin with day or month."""
+    return all(re.fullmatch(_YEAR_LAST, str(level)) for level in known.unique())
 
 
 def _find_form(levels: Sequence[str]) -> str | None:

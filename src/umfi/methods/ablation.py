@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns, Kind
 from umfi.contracts import check_protocol
-from umfi.errors import InputError
+from umfi.errors import UntestableError
 from umfi.methods.features import Feature, Groups
 from umfi.methods.parameters import with_common_parameters
 from umfi.methods.problem import Problem
@@ -141,16 +141,16 @@ def refuse_test(columns: Columns) -> None:
     """Raise where no copies can be made that stand to the others as a feature does."""
     for name, kind in zip(columns.names, columns.kinds, strict=True):
         if kind is Kind.CATEGORICAL:
-            raise InputError(
+            raise UntestableError(
                 f"Column {name!r} is categorical, and what is added to categories cannot be "
-                "tested: leave the column out, or test with umfi.ultra_marginal."
+                "tested: leave the column out, pass test=None, or test with umfi.ultra_marginal."
             )
     n_numbers = columns.to_numbers().shape[1]
     if columns.n_rows < ROWS_PER_COLUMN * n_numbers:
-        raise InputError(
+        raise UntestableError(
             f"The test of ablation needs {ROWS_PER_COLUMN} rows for each column, and X has "
-            f"{columns.n_rows} rows and {n_numbers} columns: leave columns out, or test with "
-            "umfi.ultra_marginal."
+            f"{columns.n_rows} rows and {n_numbers} columns: leave columns out, pass test=None, or "
+            "test with umfi.ultra_marginal."
         )
 
 

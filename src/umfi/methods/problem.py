@@ -347,6 +347,15 @@ def _notes(columns: Columns, target: Target, n_dropped: int) -> list[str]:
             f"{n_dropped} of {n_dropped + columns.n_rows} rows hold missing values and are left "
             "out."
         )
+    if columns.missing:
+        counts = {
+            name: int(columns.is_missing(columns.names.index(name)).sum())
+            for name in columns.missing
+        }
+        notes.append(
+            f"Missing values are a level of their own in {listed(counts)} "
+            f"({sum(counts.values()):,} in all); numbers count there by their order alone."
+        )
     rare = [
         name
         for name, kind, column in zip(columns.names, columns.kinds, columns.values.T, strict=True)

@@ -47,7 +47,7 @@ def save_picture(draw: Callable[[], Axes], path: Path) -> Path:
     with _no_word_on_letters():
         figure = draw().get_figure(root=True)
         assert figure is not None
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=150, bbox_inches="tight")
         plt.close(figure)
     return path
 
@@ -70,7 +70,9 @@ def draw_svg(draw: Callable[[], Axes]) -> str:
     with plt.rc_context(STYLE), _no_word_on_letters():  # type: ignore[arg-type]
         figure = draw().get_figure(root=True)
         assert figure is not None
-        figure.savefig(target, format="svg", transparent=True, metadata={"Date": None})
+        figure.savefig(
+            target, format="svg", transparent=True, metadata={"Date": None}, bbox_inches="tight"
+        )
         plt.close(figure)
     text = target.getvalue()
     text = text[text.index("<svg") :].strip()

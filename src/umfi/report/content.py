@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from umfi.errors import InputError
+from umfi.errors import InputError, listed
 from umfi.frames import read_columns
 from umfi.parts import PARTS
 from umfi.plots import draw_svg, plot_importances, plot_parts, plot_redundancy, plot_stability
@@ -74,6 +74,7 @@ def gather(result: ImportanceResult, X: Any = None) -> dict[str, Any]:
         "facts": _facts(result),
         "headings": _headings(result, table),
         "rows": _rows(result, table.head(MAX_ROWS)),
+        "footnotes": _footnotes(result),
         "n_features": len(table),
         "has_test": result.tests is not None,
         "pictures": _pictures(result, X),
@@ -127,6 +128,11 @@ def _rows(result: ImportanceResult, table: pd.DataFrame) -> list[dict[str, Any]]
     def place(value: float) -> float:
         return round(100.0 * (value - lowest) / width, 2)
 
+    if "related" in table:
+        words = dict(
+            zip(result.table["feature"], result.related_in_words(result.table), strict=True)
+        )
+        table = table.assign(words=table["feature"].map(words))
     rows = []
     for rank, row in enumerate(_records(table), start=1):
         importance = float(row["importance"])
@@ -155,16 +161,25 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _cell(name: str, row: dict[str, Any]) -> dict[str, str]:
     value = row[name]
     if name == "related":
-        text = "yes" if value else "no"
-        return {"text": text + (" (leaks)" if row.get("leaks") else ""), "order": str(int(value))}
+        text = str(row["words"]) + (" (leaks)" if row.get("leaks") else "")
+        return {"text": text, "order": str(int(value))}
     if name == "remover":
         return {"text": str(value), "order": str(value)}
     if value != value:
+        return {"text": "", "order": ""}
+    if name in ("p_value", "q_value") and row.get("words") == "undecided":
         return {"text": "", "order": ""}
     if name in ("p_value", "q_value"):
         star = "*" if name == "p_value" and row.get("tail") else ""
         return {"text": f"{value:.2g}{star}", "order": repr(float(value))}
     return {"text": f"{value:.4f}", "order": repr(float(value))}
+
+
+def _footnotes(result: ImportanceResult) -> list[str]:
+    """Return what belongs to the table: what is told above it is not told again."""
+    told = set(result.settings.get("notes", ()))
+    notes = [note for note in result.notes if note not in told]
+    return [note for note in notes if not note.startswith("Leakage")]
 
 
 def _settings(settings: dict[str, Any]) -> list[tuple[str, str]]:
@@ -212,9 +227,17 @@ def _pictures(result: ImportanceResult, X: Any) -> list[dict[str, str]]:
 
 def _take_leading(result: ImportanceResult, X: Any) -> Any:
     """Return the most important columns of a table, None if they cannot be drawn."""
-    names = [
-        name for name in result.table["feature"] if name in map(str, getattr(X, "columns", ()))
-    ]
+    import pandas as pd
+
+    if not hasattr(X, "columns"):  # An array, whose columns have no names but those of the result.
+        X = pd.DataFrame(X)
+        if X.shape[1] == len(result.importances):
+            X.columns = list(result.importances.index)
+    columns = set(map(str, X.columns))
+    names = [name for name in result.table["feature"] if name in columns]
+    if not result.settings.get("groups") and len(names) < len(result.importances):
+        lacking = listed(name for name in result.importances.index if name not in columns)
+        raise InputError(f"X has no column {lacking}: pass the table that the result was made of.")
     if len(names) < MIN_ALIKE:
         return None
     try:

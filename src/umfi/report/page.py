@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, StrictUndefined
 
+from umfi.errors import InputError
 from umfi.report.content import gather
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def render_report(result: ImportanceResult, X: Any = None) -> str:
 def write_report(result: ImportanceResult, path: str | os.PathLike[str], X: Any = None) -> Path:
     """Write the report of a result, making missing folders, and return the path."""
     path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{str(path)!r} would not be opened as a page: name it 'report.html'.")
     page = render_report(result, X)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".part")

@@ -31,7 +31,7 @@
     const isText = head.dataset.kind === "text";
     const before = head.getAttribute("aria-sort");
     // Numbers are mostly wanted from the largest down, names and places from the first up.
-    const first = isText || place === 0 ? "ascending" : "descending";
+    const first = isText || place === 0 || head.dataset.first ? "ascending" : "descending";
     const second = first === "ascending" ? "descending" : "ascending";
     const now = before === first ? second : first;
     const sign = now === "ascending" ? 1 : -1;

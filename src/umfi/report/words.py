@@ -85,6 +85,8 @@ def answer_in_words(result: ImportanceResult) -> list[str]:
     n_other = n_features - len(related)
     if len(related) == 0:
         none = "The only feature is not" if n_features == 1 else f"None of {n_features} features is"
+        if result.settings.get("stopped") is not None:
+            none = f"So far {none[0].lower()}{none[1:]}"
         return [
             (
                 f"{none} found to be related to {_target(result)} at a false discovery rate of "
@@ -95,6 +97,7 @@ def answer_in_words(result: ImportanceResult) -> list[str]:
     is_one = len(related) == 1
     sentences = [
         (
+            f"{'So far ' if result.settings.get('stopped') is not None else ''}"
             f"{len(related)} of {n_features} {'feature' if n_features == 1 else 'features'} "
             f"{'is' if is_one else 'are'} related to "
             f"{_target(result)} at a false discovery rate of {level}: {_named(related)}."
