@@ -1,6 +1,8 @@
 """Write the page on the paper's experiments from what ``umfi reproduce`` measured.
 
 umfi reproduce all --full --out reproduction && python docs/write_reproduction.py reproduction
+
+Quick runs are shown where there is no full one.
 """
 
 import shutil
@@ -10,6 +12,7 @@ from pathlib import Path
 from umfi.experiments import EXPERIMENTS, Reproduced, conclude, sum_up
 
 HERE = Path(__file__).parent
+MEASURED = "measured.json"
 PICTURES = HERE / "reproduction"  # with what a person wrote beside the numbers, remarks.md
 
 
@@ -18,12 +21,13 @@ def write_reproduction(folder: Path) -> None:
     PICTURES.mkdir(exist_ok=True)
     found, missing = [], []
     for name in EXPERIMENTS:
-        own = folder / "full" / name
-        if (own / "measured.json").exists():
-            found.append(conclude(name, folder, is_full=True))
-            shutil.copy(own / f"{name}.png", PICTURES / f"{name}.png")
-        else:
+        # The larger one, where there are both.
+        sizes = [size for size in ("full", "quick") if (folder / size / name / MEASURED).exists()]
+        if not sizes:
             missing.append(name)
+            continue
+        found.append(conclude(name, folder, is_full=sizes[0] == "full"))
+        shutil.copy(folder / sizes[0] / name / f"{name}.png", PICTURES / f"{name}.png")
     words = (PICTURES / "remarks.md").read_text(encoding="utf-8")
     remarks = dict(
         part.split("\n", maxsplit=1) for part in words.split("\n<!-- ")[1:]

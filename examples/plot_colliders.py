@@ -8,7 +8,7 @@ act. Which methods fall for it? And what does ultra-marginal importance promise,
 which assumptions?
 
 The table is the simulation of section 4.1.4 of the paper. The cause of y is hidden. It
-acts on y and on x3. So do x1 and x2, but on x3 alone.
+acts on y and on x3. x1 acts on x2, and x2 on x3; neither acts on y.
 """
 
 import matplotlib.pyplot as plt

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from umfi.version import __version__
 
 if TYPE_CHECKING:
-    from umfi import datasets
+    from umfi import datasets, plots
     from umfi.checkpoint import Checkpoint
     from umfi.comparison import Comparison, compare
     from umfi.diagnosis import Diagnosis
@@ -88,6 +88,7 @@ __all__ = [
     "mic_e",
     "partners",
     "permutation",
+    "plots",
     "predictive_power",
     "remove_dependence",
     "ultra_marginal",
@@ -139,8 +140,8 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used."""
-    if name == "datasets":
-        return import_module("umfi.datasets")
+    if name in ("datasets", "plots"):
+        return import_module(f"umfi.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'umfi' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)

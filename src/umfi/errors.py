@@ -62,7 +62,7 @@ def unknown_name(what: str, name: object, valid: Iterable[str]) -> InputError:
     Unknown remover 'linaer': did you mean 'linear'? Valid: 'linear', 'transport'.
     """
     valid = list(valid)
-    nearest = difflib.get_close_matches(str(name), valid, n=1, cutoff=0.6)
+    nearest = difflib.get_close_matches(str(name), valid, n=1, cutoff=0.5)
     if not nearest:  # Capitals alone can hide a match from difflib.
         by_lower_case = {candidate.lower(): candidate for candidate in valid}
         nearest = [

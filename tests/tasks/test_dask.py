@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import distributed
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 
 import umfi
 from umfi.checkpoint import read_checkpoint
+from umfi.tasks.parcels import _unpacked
 
 POWER = umfi.ForestPower(n_trees=150)
 
@@ -160,7 +162,9 @@ def test_a_closed_client_and_an_asynchronous_one_are_refused(table):
             with pytest.raises(umfi.InputError, match="not asynchronous"):
                 run(table, executor=client)
 
-    asyncio.run(wait())
+    # Other tests may have an event loop on this thread.
+    with ThreadPoolExecutor(1) as other_thread:
+        other_thread.submit(lambda: asyncio.run(wait())).result()
 
 
 def test_the_client_in_use_is_taken_for_dask(table):
@@ -182,9 +186,10 @@ def test_nothing_is_left_on_the_cluster_after_a_run(table):
     ):
         run(table, executor=client, repeats=1)
         deadline = time.monotonic() + 10.0
-        while any(client.has_what().values()) and time.monotonic() < deadline:
+        while time.monotonic() < deadline and (any(client.has_what().values()) or _unpacked):
             time.sleep(0.1)
         assert not any(client.has_what().values())
+        assert not _unpacked  # The worker is a thread of this process.
 
 
 def test_a_cluster_that_grows_with_its_work_is_given_some_to_grow():

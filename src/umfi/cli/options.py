@@ -97,7 +97,7 @@ Test = Annotated[
     option("--test", metavar="NAME", help="permutation (default), full-permutation, none"),
 ]
 Permutations = Annotated[
-    int | None, option("--permutations", metavar="N", help="Most permuted copies a feature, 199.")
+    int | None, option("--permutations", metavar="N", help="At most so many copies a feature; 199.")
 ]
 Repeats = Annotated[
     int | None, option("--repeats", metavar="N", help="5 by default, decompose 20.")
@@ -109,7 +109,9 @@ Subsample = Annotated[
 Alpha = Annotated[
     float | None, option("--alpha", metavar="LEVEL", help="False discovery rate of related, 0.05.")
 ]
-Seed = Annotated[int, option("--seed", metavar="N", help="The same gives the same numbers, 0.")]
+Seed = Annotated[
+    int, option("--seed", metavar="N", help="The same seed gives the same numbers; 0.")
+]
 Jobs = Annotated[int | None, option("--jobs", metavar="N", help="Workers; all cores by default.")]
 ExecutorName = Annotated[
     str | None, option("--executor", metavar="NAME", help="threads, processes, dask or tcp://...")

@@ -35,12 +35,20 @@ def reproduce(
         ),
     ],
     out: Annotated[
-        Path, options.option("--out", "-o", metavar="FOLDER", help="For numbers and pictures.")
+        Path,
+        options.option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="For numbers and pictures; reproduction by default.",
+        ),
     ] = Path("reproduction"),
     full: Annotated[
         bool,
         typer.Option(
-            "--full/--quick", help="The paper's numbers of runs; hours.", show_default=False
+            "--full/--quick",
+            help="The paper's numbers of runs, hours; quick by default.",
+            show_default=False,
         ),
     ] = False,
     seed: options.Seed = 0,
@@ -49,7 +57,7 @@ def reproduce(
     time_limit: Annotated[
         str | None,
         options.option(
-            "--time-limit", metavar="TIME", help="For each: 30m or 2h; says what was cut."
+            "--time-limit", metavar="TIME", help="For each, all starts together: 30m or 2h."
         ),
     ] = None,
     json: options.Json = False,
@@ -70,6 +78,7 @@ def reproduce(
         if experiment != "all" and experiment not in EXPERIMENTS:
             raise unknown_name("experiment", experiment, ("list", "all", *EXPERIMENTS))
         found = []
+        size = "full" if full else "quick"
         for name in names:
             try:
                 one = run(
@@ -78,8 +87,8 @@ def reproduce(
                 )  # fmt: skip
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(
-                    f"Stopped: what is done is kept in {out / name}, and the same command goes on "
-                    "from there."
+                    f"Stopped: what is done is kept in {out / size / name}, and the same command "
+                    "goes on from there."
                 ) from None
             found.append(one)
             if not json:

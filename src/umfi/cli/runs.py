@@ -19,7 +19,10 @@ __all__ = ["merge", "status"]
 
 def status(
     checkpoint: Annotated[
-        Path, typer.Argument(help="The file that keeps a run.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Keeps a run; or the folder of --out.", show_default=False
+        ),
     ],
     json: options.Json = False,
 ) -> None:
@@ -53,9 +56,14 @@ def _find_unfinished(folder: Path) -> Path:
 
 
 def merge(
-    out: Annotated[Path, typer.Argument(help="The checkpoint to write.", show_default=False)],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="The checkpoint to write.", show_default=False)
+    ],
     parts: Annotated[
-        list[Path], typer.Argument(help="Checkpoints of several machines.", show_default=False)
+        list[Path],
+        typer.Argument(
+            metavar="PARTS", help="Checkpoints of several machines.", show_default=False
+        ),
     ],
 ) -> None:
     """Put the checkpoints of several machines together, each of which did its share of a run.

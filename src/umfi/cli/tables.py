@@ -45,7 +45,7 @@ def compare(
     ] = None,
     powers: Annotated[
         list[str] | None,
-        options.option("--powers", metavar="NAMES", help="forest,linear,boosting,..."),
+        options.option("--powers", metavar="NAMES", help="forest (default); linear,boosting,..."),
     ] = None,
     drop: options.Drop = None,
     kinds: options.Kinds = None,
@@ -152,7 +152,9 @@ def diagnose(
     out: options.OutTables = None,
     removers: Annotated[
         list[str] | None,
-        options.option("--removers", metavar="NAMES", help="linear,transport,sliced,chained,auto"),
+        options.option(
+            "--removers", metavar="NAMES", help="transport (default); linear,sliced,chained,auto"
+        ),
     ] = None,
     drop: options.Drop = None,
     kinds: options.Kinds = None,
@@ -171,7 +173,7 @@ def diagnose(
 ) -> None:
     """Tell whether removal works on a table: what is left of each feature in the others.
 
-    Example: umfi diagnose data.csv --target y --removers linear,transport,sliced
+    Example: umfi diagnose data.csv --target y --removers linear,sliced
     """
     with plain_errors(is_json=json):
         from umfi.methods import diagnose as run

@@ -20,6 +20,7 @@ import pandas as pd
 from umfi.errors import InputError, RunError, unknown_name
 from umfi.experiments.claims import Claim
 from umfi.experiments.workshop import CHECKPOINT_NAME, TIMINGS_NAME, Tables, Workshop
+from umfi.status import format_seconds
 from umfi.tasks import Budget, count_workers, read_seconds
 from umfi.version import __version__, source_digest
 
@@ -102,7 +103,7 @@ class Reproduced:
         return [
             self.statement,
             "",
-            f"{size}{cut}: {_say_seconds(self.seconds)}, {self.n_workers} cores.",
+            f"{size}{cut}: {format_seconds(self.seconds)}, {self.n_workers} cores.",
             "",
             *_to_markdown(claims[list(SHOWN)]),
             "",
@@ -266,17 +267,3 @@ def _draw(experiment: Any, tables: Tables, folder: Path, name: str) -> list[Path
         figure.savefig(path, dpi=150)
     plt.close(figure)
     return paths
-
-
-def _say_seconds(seconds: float) -> str:
-    """Return a time in words.
-
-    Examples
-    --------
-    >>> _say_seconds(95.0), _say_seconds(7260.0)
-    ('95 s', '2 h 1 min')
-    """
-    if seconds < 120.0:
-        return f"{seconds:.0f} s"
-    hours, minutes = divmod(round(seconds / 60.0), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"

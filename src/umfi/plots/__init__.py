@@ -1,4 +1,9 @@
-"""Results as pictures; only here is Matplotlib known."""
+"""Results as pictures; only here is Matplotlib known.
+
+>>> import umfi
+>>> X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
+>>> ax = umfi.plots.plot_redundancy(X)
+"""
 
 from umfi.plots.bars import plot_comparison, plot_importances, plot_parts
 from umfi.plots.formats import draw_svg, save_picture

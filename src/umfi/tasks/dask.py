@@ -213,10 +213,15 @@ class DaskCrew:
         self.parcel = None
         if self.unpacked and self.own is None and self.client.status == "running":
             with suppress(OSError, TimeoutError, RuntimeError, FutureCancelledError):
-                self.client.run(forget_parcels, list(self.unpacked), wait=False, on_error="ignore")
+                self.client.run(_forget, list(self.unpacked), wait=False, on_error="ignore")
         if self.own is not None:
             self.client.close()
             self.own.close()
+
+
+async def _forget(keys: Sequence[str]) -> None:
+    """Let go of work on a worker; Dask waits for plain functions, and not for this."""
+    forget_parcels(keys)
 
 
 def _run_scattered(
