@@ -74,3 +74,17 @@ def test_a_full_test_and_other_powers_have_no_first_look():
     settings = {"max_permutations": 99, "alpha": 0.05, "n_features": 4, "power": "forest"}
     assert Plan.from_settings(settings | {"test": "permutation"}).is_screened
     assert not Plan.from_settings(settings | {"test": "full-permutation"}).is_screened
+
+
+def test_batches_ahead_stay_within_a_look_and_change_no_conclusion():
+    trial, ahead = make_trial(), make_trial()
+    assert [number for _, number, _ in ahead.next_batches(9)] == [FIRST_LOOK, FIRST_LOOK + 1]
+    answer(trial, own=2.2)
+    answers = {}
+    while wanted := ahead.next_batches(4):
+        for name in wanted:
+            start = (name[1] - FIRST_LOOK) * MAX_COPIES
+            scores = NULLS[start : start + name[2]].tolist()
+            answers[name] = [2.2, *scores] if name[1] in (0, FIRST_LOOK) else scores
+        ahead.advance(answers)
+    assert ahead.outcome == trial.outcome

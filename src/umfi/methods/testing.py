@@ -19,7 +19,7 @@ from umfi.methods.features import Feature, with_copies
 from umfi.methods.problem import Problem
 from umfi.methods.trials import FIRST_LOOK, Plan, Trial, most_copies
 from umfi.power import POWERS, ForestPower, LinearContest, find_statistic, measure_leakages
-from umfi.tasks import TaskName
+from umfi.tasks import TaskName, count_workers
 
 __all__ = ["Contest", "run_test"]
 
@@ -70,18 +70,27 @@ def run_test(
     ]
     work = _make_batches(problem, contest, closed_form)
     stage = test_stage(part)
-    answers = problem.run_features(stage, work, _wanted(trials), title="test, round 1")
+    answers = problem.run_features(stage, work, _wanted(problem, trials), title="test, round 1")
     if closed_form is None and is_leakage_found:
         _find_leakages(problem, contest, tested, part)
     for number in range(2, 1 + max((len(trial.sizes) for trial in trials), default=0)):
         for trial in trials:
             trial.advance(answers)
         trials = [trial for trial in trials if trial.next_batch is not None]
-        problem.run_features(stage, work, _wanted(trials), title=f"test, round {number}")
+        if not trials:
+            break
+        wanted = _wanted(problem, trials)
+        problem.run_features(stage, work, wanted, title=f"test, round {number}")
 
 
-def _wanted(trials: Sequence[Trial]) -> list[TaskName]:
-    return [trial.next_batch for trial in trials if trial.next_batch is not None]
+def _wanted(problem: Problem, trials: Sequence[Trial]) -> list[TaskName]:
+    """Return the batches that come next: several of each trial if few trials are left.
+
+    Those beyond what decides a trial are not looked at, and would have cost an idle worker.
+    """
+    n_workers = count_workers(problem.runner.n_jobs)
+    n_each = max(1, n_workers // max(1, len(trials)))
+    return [batch for trial in trials for batch in trial.next_batches(n_each)]
 
 
 def _make_batches(

@@ -139,9 +139,16 @@ class Trial:
     @property
     def next_batch(self) -> tuple[int, int, int] | None:
         """The name of the batch that is wanted next: feature, number, copies; None if none is."""
-        if self.is_decided or self.n_batches == len(self.sizes):
-            return None
-        return self.index, self._number_of(self.n_batches), self.sizes[self.n_batches]
+        return next(iter(self.next_batches(1)), None)
+
+    def next_batches(self, n_batches: int) -> list[tuple[int, int, int]]:
+        """Return the names of so many batches that are wanted next, of one look at most."""
+        if self.is_decided:
+            return []
+        is_first_look = self.n_batches < self.n_screened
+        end = self.n_screened if is_first_look else len(self.sizes)
+        numbers = range(self.n_batches, min(self.n_batches + n_batches, end))
+        return [(self.index, self._number_of(number), self.sizes[number]) for number in numbers]
 
     def _number_of(self, batch: int) -> int:
         """Return the number by which a batch is known.
