@@ -16,6 +16,7 @@ from sklearn.linear_model import Ridge
 import umfi
 from tests.parity.test_workers import METHODS
 from umfi.tasks import Runner
+from umfi.tasks.crews import _folder_prefix
 from umfi.tasks.parcels import MIN_LARGE_BYTES, pack
 
 POWER = umfi.ForestPower(n_trees=25)
@@ -149,10 +150,11 @@ def test_folders_of_killed_runs_are_removed_and_those_of_others_stay(table, tmp_
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     gone = subprocess.Popen(["true"])
     gone.wait()
-    for name in (f"umfi-{gone.pid}-left", f"umfi-{os.getpid()}-going_on"):
+    kept = {f"{_folder_prefix()}{os.getpid()}-going_on", f"umfi-elsewhere-{gone.pid}-going_on"}
+    for name in (*kept, f"{_folder_prefix()}{gone.pid}-left"):
         (tmp_path / name).mkdir()
     umfi.bivariate(*table, power=POWER, random_state=5, executor="processes", n_jobs=1)
-    assert os.listdir(tmp_path) == [f"umfi-{os.getpid()}-going_on"]
+    assert set(os.listdir(tmp_path)) == kept
 
 
 def test_functions_of_the_caller_travel(table, client):

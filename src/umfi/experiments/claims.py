@@ -79,26 +79,26 @@ class Claim:
         if self.holds:
             return f"holds{chance}"
         missed_by = self.least - self.value if self.value <= self.least else self.value - self.most
-        return f"does not hold, by {missed_by:.3g}{chance}"
+        return f"does not hold, by {_say(missed_by)}{chance}"
 
     @property
     def numbers(self) -> str:
         """The value with its interval."""
         if self.low == self.high:
-            return f"{self.value:.3g}"
+            return _say(self.value)
         if math.isinf(self.low):
-            return f"{self.value:.3g} (too few runs for an interval)"
-        return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
+            return f"{_say(self.value)} (too few runs for an interval)"
+        return f"{_say(self.value)} ({_say(self.low)} to {_say(self.high)})"
 
     @property
     def bounds(self) -> str:
         """Where the claim holds."""
         below, above = ("below", "above") if self.is_strict else ("at most", "at least")
         if math.isinf(self.least):
-            return f"{below} {self.most:.3g}"
+            return f"{below} {_say(self.most)}"
         if math.isinf(self.most):
-            return f"{above} {self.least:.3g}"
-        return f"{self.least:.3g} to {self.most:.3g}"
+            return f"{above} {_say(self.least)}"
+        return f"{_say(self.least)} to {_say(self.most)}"
 
     def to_plain(self) -> dict[str, Any]:
         """Return the claim as a row of a table."""
@@ -112,6 +112,11 @@ class Claim:
             "low": self.low,
             "high": self.high,
         }
+
+
+def _say(value: float) -> str:
+    """Return a number to three digits, large ones in full."""
+    return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
 
 
 def claim_of_number(statement: str, value: float, **bounds: Any) -> Claim:

@@ -6,7 +6,9 @@ for the scheduler.
 
 from __future__ import annotations
 
+import glob
 import os
+import platform
 import shutil
 import tempfile
 import weakref
@@ -268,7 +270,7 @@ class _ParcelFiles:
 
     def __init__(self) -> None:
         _remove_left_folders()
-        self.folder = tempfile.mkdtemp(prefix=f"umfi-{os.getpid()}-")
+        self.folder = tempfile.mkdtemp(prefix=f"{_folder_prefix()}{os.getpid()}-")
         self.remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.written: dict[tuple[int, int], str] = {}
         self.last: tuple[Work, Parcel] | None = None
@@ -299,12 +301,19 @@ class _ParcelFiles:
         (Path(self.folder) / parcel.key).write_bytes(parcel.head)
 
 
+def _folder_prefix() -> str:
+    """Return how folders of this machine begin; others may share the disk."""
+    node = "".join(letter for letter in platform.node() if letter.isalnum())
+    return f"umfi-{node}-"
+
+
 def _remove_left_folders() -> None:
     """Remove what runs left that were killed: folders named by processes that are gone."""
     if not Path("/proc/self").exists():
         return
-    for folder in Path(tempfile.gettempdir()).glob("umfi-*-*"):
-        pid = folder.name.split("-")[1]
+    prefix = _folder_prefix()
+    for folder in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}*-*"):
+        pid = folder.name.removeprefix(prefix).partition("-")[0]
         if pid.isdigit() and not Path("/proc", pid).exists():
             shutil.rmtree(folder, ignore_errors=True)
 
