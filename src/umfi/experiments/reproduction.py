@@ -99,11 +99,12 @@ class Reproduced:
         claims = pd.DataFrame([claim.to_plain() for claim in self.claims])
         size = "With the paper's numbers of runs" if self.is_full else "With fewer runs"
         cut = ", as far as a time limit allowed (below)" if self.is_cut else ""
+        cores = "one core" if self.n_workers == 1 else f"{self.n_workers} cores"
         tables = [line for table in self.shown for line in [*_to_markdown(table), ""]]
         return [
             self.statement,
             "",
-            f"{size}{cut}: {format_seconds(self.seconds)}, {self.n_workers} cores.",
+            f"{size}{cut}: {format_seconds(self.seconds)} on {cores}.",
             "",
             *_to_markdown(claims[list(SHOWN)]),
             "",
