@@ -92,11 +92,16 @@ def features_in(table: pd.DataFrame, method: str, seconds: float, growth: Growth
 
 def draw_times(table: pd.DataFrame, ax: Axes) -> None:
     """Draw seconds against features, on logarithmic axes."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     for number, (method, part) in enumerate(table.groupby("method", sort=False)):
         means = part.groupby("n_features")["seconds"].mean()
         ax.plot(means.index, means, "o-", color=COLOURS[number % 6], markersize=4, label=method)
     ax.set_xscale("log")
     ax.set_yscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_xlabel("features")
     ax.set_ylabel("seconds")
     ax.grid(color="0.9")
