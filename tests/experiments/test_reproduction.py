@@ -13,6 +13,7 @@ from tests.conftest import needs_data
 from typer.testing import CliRunner
 
 import umfi
+from umfi.checkpoint.locks import FileLock
 from umfi.cli import app
 from umfi.experiments import EXPERIMENTS, conclude, reproduce
 
@@ -45,7 +46,8 @@ def test_figure_1_gives_the_expected_numbers(small, tmp_path):
     verdict = (tmp_path / "quick" / "figure1" / "verdict.md").read_text(encoding="utf-8")
     assert "overwrites x2" in verdict
     assert verdict.count("| ") > 20
-    assert not (tmp_path / "quick" / "figure1" / "unfinished.umfi").exists()
+    left = {path.suffix for path in (tmp_path / "quick" / "figure1").iterdir()}
+    assert left == {".csv", ".png", ".svg", ".md", ".json"}
 
 
 def test_what_is_done_is_not_done_again_unless_settings_differ(small, tmp_path, monkeypatch):
@@ -76,7 +78,7 @@ def test_a_time_limit_cuts_replications_says_so_and_can_be_gone_on_from(small, t
     again = reproduce("figure1", tmp_path / "cut")
     assert not any("time limit" in note for note in again.notes)
     assert again.claims == reproduce("figure1", tmp_path / "uncut").claims
-    assert not (tmp_path / "cut" / "quick" / "figure1" / "unfinished.umfi").exists()
+    assert not (tmp_path / "cut" / "quick" / "figure1" / "runs.jsonl").exists()
 
 
 SCRIPT = """
@@ -88,23 +90,75 @@ reproduce("figure1", sys.argv[1], n_jobs=1)
 """
 
 
-def test_a_killed_run_goes_on_and_gives_the_numbers_of_an_unbroken_one(tmp_path):
-    broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)])
-    kept = broken / "quick" / "figure1" / "unfinished.umfi"
+def start_and_kill(folder, min_runs):
+    """Start an experiment, kill it after some runs, and return the file of those that are done."""
+    kept = folder / "quick" / "figure1" / "runs.jsonl"
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)])
     for _ in range(1200):
-        if kept.exists() and len(umfi.checkpoint_status(kept)) > 10:
+        if kept.exists() and kept.read_bytes().count(b"\n") > min_runs:
             break
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    n_kept = len(umfi.checkpoint_status(kept))
-    assert 10 < n_kept < 40
+    return kept
+
+
+def test_a_killed_run_goes_on_and_gives_the_numbers_of_an_unbroken_one(tmp_path):
+    broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
+    kept = start_and_kill(broken, min_runs=10)
+    lines = kept.read_bytes().splitlines()
+    assert 10 < len(lines) < 40
+    # As if the kill had come in the middle of a line.
+    kept.write_bytes(kept.read_bytes() + lines[0][:50])
     for folder in (broken, unbroken):
         subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], check=True)
     for name in ("shares.csv", "claims.csv"):
         one, other = (folder / "quick" / "figure1" / name for folder in (broken, unbroken))
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_runs_that_are_done_are_taken_along_to_another_machine(tmp_path, small, monkeypatch):
+    first = reproduce("figure1", tmp_path / "here", time_limit=1e-9)
+    done = (tmp_path / "here" / "quick" / "figure1" / "runs.jsonl").read_bytes()
+    there = tmp_path / "there" / "quick" / "figure1"
+    there.mkdir(parents=True)
+    (there / "runs.jsonl").write_bytes(done.replace(b"0.1.0", b"0.0.9"))
+    ran = []
+    monkeypatch.setattr("umfi.ultra_marginal", _counted(umfi.ultra_marginal, ran))
+    second = reproduce("figure1", tmp_path / "there")
+    # Four simulations twice by four methods; the first of each had been done.
+    assert len(ran) == 16
+    assert second.claims != first.claims
+    assert second.claims == reproduce("figure1", tmp_path / "anew").claims
+    (versions,) = [note for note in second.notes if "several versions" in note]
+    assert "20 runs by umfi 0.0.9" in versions
+    assert not (there / "runs.jsonl").exists()
+
+
+def test_runs_on_other_tables_or_settings_are_not_taken(tmp_path, small, monkeypatch):
+    reproduce("figure1", tmp_path, time_limit=1e-9)
+    ran = []
+    monkeypatch.setattr("umfi.experiments.simulations.N_ROWS", 201)
+    monkeypatch.setattr("umfi.ultra_marginal", _counted(umfi.ultra_marginal, ran))
+    reproduce("figure1", tmp_path)
+    assert len(ran) == 32
+
+
+def _counted(method, ran):
+    def run(*arguments, **named):
+        ran.append(named)
+        return method(*arguments, **named)
+
+    return run
+
+
+def test_a_folder_is_for_one_run_at_a_time(tmp_path, small):
+    folder = tmp_path / "quick" / "figure1"
+    folder.mkdir(parents=True)
+    lock = FileLock(folder / "lock")
+    with pytest.raises(umfi.RunError, match="Another run is at work"):
+        reproduce("figure1", tmp_path)
+    lock.let_go()
 
 
 @needs_data

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import umfi
 from umfi.experiments.claims import Claim, claim_of_mean, claim_of_rows
+from umfi.experiments.iterations import run_iterations
 from umfi.experiments.workshop import Methods, Tables, Workshop
 
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ DIFFERENCES = (
 
 BINS_OF_30 = umfi.TransportRemover(rows_per_bin=30)
 CONTRIBUTION = "marginal contribution"
-METHODS: Methods = {
+_SETTINGS: Methods = {
     "linear, paper": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
     "transport, paper": {"method": "ultra_marginal", "remover": BINS_OF_30, "protocol": "paper"},
     "linear, matched": {"method": "ultra_marginal", "remover": "linear"},
     "transport, matched": {"method": "ultra_marginal", "remover": BINS_OF_30},
     CONTRIBUTION: {"method": "marginal_contribution", "max_context": 2},
 }
+METHODS: Methods = {name: {"power": "extra-trees", **own} for name, own in _SETTINGS.items()}
 N_CATCHMENTS = 500
 FIRST, LAST = ("p_mean", "aridity"), ("geol_permeability", "soil_porosity")
 
@@ -43,20 +45,11 @@ FIRST, LAST = ("p_mean", "aridity"), ("geol_permeability", "soil_porosity")
 def measure(workshop: Workshop) -> Tables:
     """Return importances over iterations, and the power of all attributes."""
     X, y = umfi.datasets.load_camels()
-    rows = []
-    for number, (name, settings) in enumerate(METHODS.items()):
-        own = dict(settings)
-        method = str(own.pop("method"))
-        n_iterations = workshop.choose(quick=2 if name == CONTRIBUTION else 10, full=100)
-        steps = range(n_iterations)
-        for iteration in workshop.track(steps, name, n_parts=len(METHODS) - number):
-            rng = np.random.default_rng(workshop.seed_of("catchments", iteration))
-            drawn = np.sort(rng.choice(len(X), min(N_CATCHMENTS, len(X)), replace=False))
-            result = workshop.run(
-                method, X.iloc[drawn], y.iloc[drawn], name, iteration, power="extra-trees", **own
-            )
-            rows += [(name, iteration, f, value) for f, value in result.importances.items()]
-    table = pd.DataFrame(rows, columns=["method", "iteration", "feature", "importance"])
+    n_iterations = dict.fromkeys(METHODS, workshop.choose(quick=10, full=100))
+    n_iterations[CONTRIBUTION] = workshop.choose(quick=2, full=100)
+    table = run_iterations(
+        workshop, X, y, METHODS, n_iterations, rows="catchments", n_rows=N_CATCHMENTS
+    )
     powers = [
         umfi.predictive_power(X, y, power="extra-trees", random_state=workshop.seed_of(number))
         for number in range(10)

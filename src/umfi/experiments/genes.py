@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import umfi
 from umfi.experiments.claims import Claim, claim_of_mean, claim_of_number, claim_of_rows
+from umfi.experiments.iterations import run_iterations
 from umfi.experiments.workshop import Methods, Workshop
 
 if TYPE_CHECKING:
@@ -83,17 +84,7 @@ def run_genes(
         Whether the forty genes that are not known to matter are permuted.
     """
     X, y = load_genes(workshop, permuted=permuted)
-    rows = []
-    for number, (name, settings) in enumerate(methods.items()):
-        own = dict(settings)
-        method = str(own.pop("method"))
-        steps = range(n_iterations[name])
-        for iteration in workshop.track(steps, name, n_parts=len(methods) - number):
-            rng = np.random.default_rng(workshop.seed_of("patients", iteration))
-            drawn = np.sort(rng.choice(len(X), N_PATIENTS, replace=False))
-            result = workshop.run(method, X.iloc[drawn], y.iloc[drawn], name, iteration, **own)
-            rows += [(name, iteration, gene, value) for gene, value in result.importances.items()]
-    return pd.DataFrame(rows, columns=["method", "iteration", "feature", "importance"])
+    return run_iterations(workshop, X, y, methods, n_iterations, rows="patients", n_rows=N_PATIENTS)
 
 
 def load_genes(
@@ -114,10 +105,16 @@ def run_tests(workshop: Workshop, n_tables: int) -> pd.DataFrame:
     rows = []
     for iteration in workshop.track(range(n_tables), "permutation test", n_parts=4):
         X, y = load_genes(workshop, permuted=True, number=iteration)
-        result = workshop.run("ultra_marginal", X, y, "test", iteration, test="permutation")
-        related = set(result.related())
-        rows += [(iteration, gene, gene in related) for gene in result.importances.index]
+        related = workshop.run(
+            "ultra_marginal", X, y, "test", iteration, read=_is_related, test="permutation"
+        )
+        rows += [(iteration, gene, value > 0.0) for gene, value in related.items()]
     return pd.DataFrame(rows, columns=["iteration", "feature", "related"])
+
+
+def _is_related(result: umfi.ImportanceResult) -> dict[str, float]:
+    related = set(result.related())
+    return {gene: float(gene in related) for gene in result.importances.index}
 
 
 def run_forests(workshop: Workshop, *, permuted: bool, n_iterations: int = 10) -> pd.DataFrame:

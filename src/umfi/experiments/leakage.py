@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -36,20 +37,39 @@ def run_leakage(
     for name, settings in {BEFORE: None, **removers}.items():
         for feature in workshop.track(X.columns, name):
             for repeat in range(n_repeats):
-                seed = workshop.seed_of(name, feature, repeat)
-                if settings is None:
-                    others = X.drop(columns=feature)
-                else:
-                    others = umfi.remove_dependence(X, feature, random_state=seed, **settings)
-                told = umfi.predictive_power(
-                    others,
-                    X[feature],
-                    task="regression",
-                    power=JUDGE,
-                    random_state=workshop.seed_of("told", name, feature, repeat),
+                # Both seeds follow from the label.
+                asked = (
+                    workshop.seed,
+                    X,
+                    {key: repr(one) for key, one in (settings or {}).items()},
                 )
-                rows.append((name, repeat, feature, told))
+                compute = partial(_tell, workshop, X, settings, name, feature, repeat)
+                told = workshop.keep(compute, name, feature, repeat, asked=asked)
+                rows.append((name, repeat, feature, told[feature]))
     return pd.DataFrame(rows, columns=["remover", "repeat", "feature", "told"])
+
+
+def _tell(
+    workshop: Workshop,
+    X: pd.DataFrame,
+    settings: Mapping[str, Any] | None,
+    *label: Any,
+) -> dict[str, float]:
+    """Return how well a feature is told by the others; label is remover, feature and repeat."""
+    feature = label[1]
+    others = X.drop(columns=feature)
+    if settings is not None:
+        seed = workshop.seed_of(*label)
+        others = umfi.remove_dependence(X, feature, random_state=seed, **settings)
+    told = umfi.predictive_power(
+        others,
+        X[feature],
+        task="regression",
+        power=JUDGE,
+        random_state=workshop.seed_of("told", *label),
+        n_jobs=workshop.n_jobs,
+    )
+    return {feature: told}
 
 
 def claim_told(

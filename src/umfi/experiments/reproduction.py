@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
@@ -17,9 +17,16 @@ from typing import Any
 
 import pandas as pd
 
+from umfi.checkpoint.locks import FileLock
 from umfi.errors import InputError, RunError, unknown_name
 from umfi.experiments.claims import Claim
-from umfi.experiments.workshop import CHECKPOINT_NAME, TIMINGS_NAME, Tables, Workshop
+from umfi.experiments.workshop import (
+    CHECKPOINT_NAME,
+    RUNS_NAME,
+    TIMINGS_NAME,
+    Tables,
+    Workshop,
+)
 from umfi.status import format_seconds
 from umfi.tasks import Budget, count_workers, read_seconds
 from umfi.version import __version__, source_digest
@@ -33,6 +40,7 @@ EXPERIMENTS = (
 )  # fmt: skip
 MEASURED_NAME = "measured.json"
 SECONDS_NAME = "seconds.json"
+LOCK_NAME = "lock"
 SHOWN = ("claim", "found", "holds if", "paper", "verdict")
 
 
@@ -51,6 +59,8 @@ class _Measured:
         What was left out.
     tables : list of str
         Names of the tables.
+    versions : dict
+        How many runs are of which version of the code.
     """
 
     settings: dict[str, Any]
@@ -58,6 +68,20 @@ class _Measured:
     n_workers: int
     notes: list[str]
     tables: list[str]
+    versions: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether something was left out, so that a later start may go on."""
+        return bool(self.notes)
+
+    @property
+    def words(self) -> list[str]:
+        """What a reader has to know of how it was measured."""
+        if len(self.versions) < 2:
+            return self.notes
+        parts = [f"{count:,} runs by umfi {name}" for name, count in self.versions.items()]
+        return [*self.notes, f"Measured by several versions of the code: {', '.join(parts)}."]
 
 
 @dataclass(frozen=True)
@@ -183,10 +207,10 @@ def conclude(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Rep
         title=experiment.TITLE,
         statement=experiment.CLAIM,
         claims=claims,
-        notes=[*experiment.DIFFERENCES, *measured.notes],
+        notes=[*experiment.DIFFERENCES, *measured.words],
         shown=[tables[table] for table in getattr(experiment, "SHOWN", ())],
         is_full=is_full,
-        is_cut=bool(measured.notes),
+        is_cut=measured.is_cut,
         seconds=measured.seconds,
         n_workers=measured.n_workers,
         files=[*paths, own / "claims.csv", *_draw(experiment, tables, own, name)],
@@ -222,28 +246,43 @@ def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> N
     """Run an experiment, and write its tables and what is known of them."""
     own = workshop.folder
     own.mkdir(parents=True, exist_ok=True)
-    clock = own / SECONDS_NAME
-    before = float(json.loads(clock.read_text())) if clock.exists() else 0.0
-    if settings["time_limit"] is not None:
-        # A limit that is over already leaves one step of everything.
-        workshop = replace(workshop, budget=Budget(max(settings["time_limit"] - before, 1e-3)))
-    start = perf_counter()
     try:
-        tables: Tables = experiment.measure(workshop)
+        lock = FileLock(own / LOCK_NAME)
+    except BlockingIOError:
+        raise RunError(
+            f"Another run is at work in {str(own)!r}: wait for it, or pass another folder."
+        ) from None
+    try:
+        clock = own / SECONDS_NAME
+        before = float(json.loads(clock.read_text())) if clock.exists() else 0.0
+        if settings["time_limit"] is not None:
+            # A limit that is over already leaves one step of everything.
+            workshop = replace(workshop, budget=Budget(max(settings["time_limit"] - before, 1e-3)))
+        start = perf_counter()
+        try:
+            tables: Tables = experiment.measure(workshop)
+        finally:
+            seconds = before + perf_counter() - start
+            clock.write_text(json.dumps(seconds))
+        for table_name, table in tables.items():
+            table.to_csv(own / f"{table_name}.csv", index=False)
+        measured = _Measured(
+            settings,
+            seconds,
+            count_workers(workshop.n_jobs),
+            workshop.notes,
+            list(tables),
+            dict(workshop.runs.used),
+        )
+        path = own / MEASURED_NAME
+        unfinished = path.with_name(path.name + ".part")
+        unfinished.write_text(json.dumps(asdict(measured), indent=1), encoding="utf-8")
+        unfinished.replace(path)
+        if not measured.is_cut:  # Else a later start may go on.
+            for left in (CHECKPOINT_NAME, RUNS_NAME, TIMINGS_NAME, SECONDS_NAME):
+                (own / left).unlink(missing_ok=True)
     finally:
-        seconds = before + perf_counter() - start
-        clock.write_text(json.dumps(seconds))
-    for table_name, table in tables.items():
-        table.to_csv(own / f"{table_name}.csv", index=False)
-    n_workers = count_workers(workshop.n_jobs)
-    measured = _Measured(settings, seconds, n_workers, workshop.notes, list(tables))
-    path = own / MEASURED_NAME
-    unfinished = path.with_name(path.name + ".part")
-    unfinished.write_text(json.dumps(asdict(measured), indent=1), encoding="utf-8")
-    unfinished.replace(path)
-    if not workshop.notes:  # Else a later start may go on.
-        for left in (CHECKPOINT_NAME, TIMINGS_NAME, SECONDS_NAME):
-            (own / left).unlink(missing_ok=True)
+        lock.let_go()
 
 
 def _read_measured(folder: Path, settings: dict[str, Any] | None = None) -> _Measured | None:

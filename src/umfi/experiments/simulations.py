@@ -70,11 +70,10 @@ def run_simulations(
             X, y = _simulate(simulation, seed)
             for name, settings in methods.items():
                 own = dict(settings)
-                result = workshop.run(
+                importances = workshop.run(
                     str(own.pop("method")), X, y, name, simulation, replication, **own
                 )
-                importances = result.importances
-                total = float(importances.sum())
+                total = float(np.sum(list(importances.values())))
                 rows += [
                     (simulation, replication, name, feature, value, 100.0 * value / total)
                     for feature, value in importances.items()

@@ -7,26 +7,51 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import umfi
+from umfi.experiments.runs import KeptRuns
 from umfi.tasks import Budget, count_workers
 from umfi.version import source_digest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHECKPOINT_NAME", "TIMINGS_NAME", "Methods", "Tables", "Workshop"]
+__all__ = ["CHECKPOINT_NAME", "RUNS_NAME", "TIMINGS_NAME", "Methods", "Tables", "Workshop"]
 
 T = TypeVar("T")
 # From the name that is shown to a method and its settings.
 Methods = Mapping[str, Mapping[str, Any]]
 # What an experiment measured, by the name of its file.
 Tables = dict[str, "pd.DataFrame"]
+# Of the run that is under way; those that are done are in the other file.
 CHECKPOINT_NAME = "unfinished.umfi"
+RUNS_NAME = "runs.jsonl"
 TIMINGS_NAME = "timings.json"
+
+
+def _importances(result: Any) -> Mapping[str, float]:
+    return dict(result.importances)
+
+
+def _digest(asked: Iterable[Any]) -> str:
+    digest = hashlib.blake2b(digest_size=6)
+    for part in asked:
+        digest.update(_to_bytes(part))
+    return digest.hexdigest()
+
+
+def _to_bytes(value: Any) -> bytes:
+    """Return what tells a table, its names included, or a plain value from others."""
+    if hasattr(value, "to_frame") or hasattr(value, "columns"):
+        names = list(value.columns) if hasattr(value, "columns") else [value.name]
+        cells = value.to_numpy()
+        told = cells.tobytes() if cells.dtype.kind in "fiub" else repr(cells.tolist()).encode()
+        return repr([names, cells.shape]).encode() + told
+    return repr(value).encode()
 
 
 @dataclass(frozen=True)
@@ -68,20 +93,77 @@ class Workshop:
         text = json.dumps([self.seed, *map(str, names)])
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest(), "big")
 
-    def run(self, method: str, X: Any, y: Any, *label: object, **settings: Any) -> Any:
-        """Return what a method of umfi says, from the checkpoint if it was done before."""
-        name = ", ".join(map(str, (method, *label)))
-        call = getattr(umfi, method)
-        return call(
-            X,
-            y,
-            random_state=self.seed_of(method, *label),
-            n_jobs=self.n_jobs,
-            executor=self.executor,
-            progress=False,
-            checkpoint=umfi.Checkpoint(self.folder / CHECKPOINT_NAME, label=name),
-            **settings,
-        )
+    @cached_property
+    def runs(self) -> KeptRuns:
+        """The runs that are done, by this start or by earlier ones."""
+        return KeptRuns(self.folder / RUNS_NAME)
+
+    def run(
+        self,
+        method: str,
+        X: pd.DataFrame,
+        y: pd.Series,
+        *label: object,
+        read: Callable[[Any], Mapping[str, float]] = _importances,
+        **settings: Any,
+    ) -> dict[str, float]:
+        """Return what a method of umfi says of each feature.
+
+        Parameters
+        ----------
+        method : str
+        X, y
+            The table and its response.
+        *label
+            What tells this run from others.
+        read : callable
+            From the result to numbers by feature; its importances by default.
+        **settings
+            Of the method.
+        """
+        seed = self.seed_of(method, *label)
+        asked = (seed, X, y, {name: repr(value) for name, value in settings.items()})
+        # Of other code, or of what else was asked, an unfinished run is none of ours.
+        whose = " ".join([*map(str, label), _digest(asked), source_digest()])
+
+        def compute() -> Mapping[str, float]:
+            return read(
+                getattr(umfi, method)(
+                    X,
+                    y,
+                    random_state=seed,
+                    n_jobs=self.n_jobs,
+                    executor=self.executor,
+                    progress=False,
+                    checkpoint=umfi.Checkpoint(self.folder / CHECKPOINT_NAME, label=whose),
+                    **settings,
+                )
+            )
+
+        return self.keep(compute, method, *label, asked=asked)
+
+    def keep(
+        self, compute: Callable[[], Mapping[str, float]], *label: object, asked: Iterable[Any]
+    ) -> dict[str, float]:
+        """Return numbers by feature, computed once and kept for later starts.
+
+        Parameters
+        ----------
+        compute : callable
+            Without arguments, returns the numbers.
+        *label
+            What tells them from others.
+        asked : iterable
+            All that they depend on, beside the code: tables, plain values, what prints as it is.
+        """
+        name, digest = ", ".join(map(str, label)), _digest(asked)
+        known = self.runs.find(name, digest)
+        if known is None:
+            known = {str(feature): float(value) for feature, value in compute().items()}
+            self.runs.add(name, digest, known)
+            # A run that is done needs it no more, and nothing else is under way.
+            (self.folder / CHECKPOINT_NAME).unlink(missing_ok=True)
+        return known
 
     def track(self, steps: Iterable[T], title: str, *, n_parts: int | None = None) -> Iterator[T]:
         """Yield the steps, and show how far it is.

@@ -1,0 +1,52 @@
+"""Methods run again and again on other rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from umfi.experiments.workshop import Workshop
+
+__all__ = ["run_iterations"]
+
+
+def run_iterations(
+    workshop: Workshop,
+    X: pd.DataFrame,
+    y: pd.Series,
+    methods: Mapping[str, Mapping[str, Any]],
+    n_iterations: Mapping[str, int],
+    *,
+    rows: str,
+    n_rows: int,
+) -> pd.DataFrame:
+    """Return importances: ``method, iteration, feature, importance``.
+
+    Parameters
+    ----------
+    workshop : Workshop
+    X, y
+        The table and its response.
+    methods : dict
+        From the name that is shown to ``method`` and its settings.
+    n_iterations : dict
+        By the same names.
+    rows : str
+        What rows are called; an iteration has the same ones for all methods.
+    n_rows : int
+        How many of them an iteration draws.
+    """
+    found = []
+    for number, (name, settings) in enumerate(methods.items()):
+        own = dict(settings)
+        method = str(own.pop("method"))
+        steps = range(n_iterations[name])
+        for iteration in workshop.track(steps, name, n_parts=len(methods) - number):
+            rng = np.random.default_rng(workshop.seed_of(rows, iteration))
+            drawn = np.sort(rng.choice(len(X), min(n_rows, len(X)), replace=False))
+            importances = workshop.run(method, X.iloc[drawn], y.iloc[drawn], name, iteration, **own)
+            found += [(name, iteration, feature, value) for feature, value in importances.items()]
+    return pd.DataFrame(found, columns=["method", "iteration", "feature", "importance"])
