@@ -134,7 +134,7 @@ def _print_claims(found: list[Reproduced]) -> None:
     rows = [{"experiment": one.name, **claim.to_plain()} for one in found for claim in one.claims]
     table = pd.DataFrame(rows)[["experiment", "claim", "found", "holds if", "paper", "verdict"]]
     print_table(table.astype(str), left=("experiment", "claim", "paper", "verdict"))
-    typer.echo(printable(sum_up(claim for one in found for claim in one.claims)))
+    typer.echo(printable(sum_up(rows)))
     print_notes(
         f"{one.name}: {note}"
         for one in found

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Claim", "claim_of_mean", "claim_of_number", "claim_of_rows", "sum_up"]
+__all__ = ["HOLDS", "Claim", "claim_of_mean", "claim_of_number", "claim_of_rows", "sum_up"]
 
 N_BOOTSTRAPS = 2000
 # With fewer runs a bootstrap draws the same few again and again, and looks surer than it is.
 MIN_ROWS = 5
+# Words that tables are read by.
+HOLDS, CHANCE, OURS = "holds", ", which may be chance", "(ours)"
 # Sums of the same numbers in another order differ by less.
 DIGITS = 9
 
@@ -75,9 +77,9 @@ class Claim:
         >>> Claim("x", -0.1, -0.3, 0.1, least=0.0).verdict
         'does not hold, by 0.1, which may be chance'
         """
-        chance = "" if self.is_sure else ", which may be chance"
+        chance = "" if self.is_sure else CHANCE
         if self.holds:
-            return f"holds{chance}"
+            return f"{HOLDS}{chance}"
         missed_by = self.least - self.value if self.value <= self.least else self.value - self.most
         return f"does not hold, by {_say(missed_by)}{chance}"
 
@@ -106,7 +108,7 @@ class Claim:
             "claim": self.statement,
             "found": self.numbers,
             "holds if": self.bounds,
-            "paper": self.paper or "(ours)",
+            "paper": self.paper or OURS,
             "verdict": self.verdict,
             "value": self.value,
             "low": self.low,
@@ -182,23 +184,29 @@ def claim_of_rows(
     return Claim(statement, value, float(low), float(high), **bounds)
 
 
-def sum_up(claims: Iterable[Claim]) -> str:
+def sum_up(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return how many claims hold, the paper's and ours apart.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        Claims as rows of a table, see :meth:`Claim.to_plain`.
 
     Examples
     --------
-    >>> sum_up([Claim("x", 1, 1, 1, least=0.0, paper="above"), Claim("y", 1, -1, 3, least=0.0)])
+    >>> claims = [Claim("x", 1, 1, 1, least=0.0, paper="above"), Claim("y", 1, -1, 3, least=0.0)]
+    >>> sum_up(claim.to_plain() for claim in claims)
     "Of the paper's claims 1 of 1 holds. Of our own 1 of 1 holds, 1 perhaps by chance."
     """
-    parts: dict[str, list[Claim]] = {"the paper's claims": [], "our own": []}
-    for claim in claims:
-        parts["the paper's claims" if claim.paper else "our own"].append(claim)
+    parts: dict[str, list[str]] = {"the paper's claims": [], "our own": []}
+    for row in rows:
+        parts["our own" if row["paper"] == OURS else "the paper's claims"].append(row["verdict"])
     sentences = []
-    for whose, own in parts.items():
-        if own:
-            n_held = sum(claim.holds for claim in own)
-            n_by_chance = sum(claim.holds and not claim.is_sure for claim in own)
-            verb = "holds" if n_held == 1 else "hold"
+    for whose, verdicts in parts.items():
+        if verdicts:
+            held = [verdict for verdict in verdicts if verdict.startswith(HOLDS)]
+            n_by_chance = sum(verdict.endswith(CHANCE) for verdict in held)
+            verb = "holds" if len(held) == 1 else "hold"
             chance = f", {n_by_chance} perhaps by chance" if n_by_chance else ""
-            sentences.append(f"Of {whose} {n_held} of {len(own)} {verb}{chance}.")
+            sentences.append(f"Of {whose} {len(held)} of {len(verdicts)} {verb}{chance}.")
     return " ".join(sentences)
