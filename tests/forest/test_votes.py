@@ -1,5 +1,6 @@
 """The forest equals its naive twin to the bit on the same draws."""
 
+import numba
 import numpy as np
 import pytest
 
@@ -12,8 +13,10 @@ from umfi.forest import (
     rank_columns,
     subsampled_totals,
 )
+from umfi.forest.few_columns import fits_few_columns
 
 SEED = 20230425
+IS_SLOW = numba.config.DISABLE_JIT
 
 
 def make_columns(kind, n_rows, n_columns):
@@ -220,3 +223,29 @@ def test_majority_equals_the_twin_and_no_class_is_favoured():
     counts = np.bincount(classes[2::3], minlength=3)
     # 200 draws from three: standard deviation 6.7, so 5 of them are 33.
     assert (abs(counts - 200 / 3) < 33).all()
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 8])
+@pytest.mark.parametrize("kind", ["continuous", "ties", "boolean"])
+@pytest.mark.parametrize("min_node_rows", [1, 7])
+def test_rows_that_stay_sorted_give_the_trees_of_rows_that_do_not(n_columns, kind, min_node_rows):
+    # A fifth class without rows has no lane in the word that counts classes.
+    n_rows = 30 if IS_SLOW else 700
+    values = make_columns(kind, n_rows, n_columns)
+    _, labels = make_response(values, 4)
+    table, growth = rank_columns(values), Growth(max(1, n_columns // 2), min_node_rows, False)
+    tallies = [
+        out_of_bag_totals(
+            table,
+            Response(np.zeros(n_rows), labels.astype(np.int32), n_classes),
+            growth,
+            0,
+            20,
+            np.uint64(SEED),
+        )
+        for n_classes in (4, 5)
+    ]
+    assert tallies[0].n_votes.tolist() == tallies[1].n_votes.tolist()
+    assert tallies[0].totals.tolist() == tallies[1].totals[:, :4].tolist()
+    assert fits_few_columns(table, Response(labels, labels, 4), growth)
+    assert not fits_few_columns(table, Response(labels, labels, 5), growth)

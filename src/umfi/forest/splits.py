@@ -23,7 +23,7 @@ from umfi.forest.scans import (
 from umfi.forest.streams import draw_below, draw_uniform
 from umfi.jit import inlined_kernel
 
-__all__ = ["Cut", "find_cut"]
+__all__ = ["Cut", "draw_feature", "find_cut"]
 
 
 class Cut(NamedTuple):
@@ -149,7 +149,7 @@ def _quality_at(
 
 
 @inlined_kernel
-def _draw_feature(scratch: Scratch, draw: int) -> np.int64:
+def draw_feature(scratch: Scratch, draw: int) -> np.int64:
     """Return the next column of a draw without replacement."""
     features = scratch.features
     chosen = draw + draw_below(scratch.stream, features.shape[0] - draw)
@@ -173,7 +173,7 @@ def _find_random_cut(
     best_position = np.int64(-1)
     best_quality = -1.0
     for draw in range(growth.mtry):
-        feature = _draw_feature(scratch, draw)
+        feature = draw_feature(scratch, draw)
         positions = table.positions[feature]
         position = _random_position(positions, table.sorted_values[feature], rows, scratch.stream)
         if position < 0:
@@ -210,7 +210,7 @@ def find_cut(
     best_quality = -1.0
     is_perfect = False
     for draw in range(growth.mtry):
-        feature = _draw_feature(scratch, draw)
+        feature = draw_feature(scratch, draw)
         positions = table.positions[feature]
         sorted_values = table.sorted_values[feature]
         has_ties = table.has_ties[feature]

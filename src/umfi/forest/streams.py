@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from umfi.jit import inlined_kernel, kernel
 
-__all__ = ["draw_below", "draw_uniform", "new_stream", "start_stream"]
+__all__ = ["count_draws", "draw_below", "draw_uniform", "new_stream", "start_stream"]
 
 GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
@@ -51,10 +51,26 @@ def _draw_word(stream: NDArray[np.uint64]) -> np.uint64:
 
 
 @inlined_kernel
+def _below(word: np.uint64, bound: int) -> np.uint64:
+    # Multiply and shift instead of a remainder: no division, and a bias below bound / 2**32.
+    return ((word >> SHIFT_32) * np.uint64(bound)) >> SHIFT_32
+
+
+@inlined_kernel
 def draw_below(stream: NDArray[np.uint64], bound: int) -> np.int64:
     """Return a whole number in [0, bound), for bounds below 2**32."""
-    # Multiply and shift instead of a remainder: no division, and a bias below bound / 2**32.
-    return np.int64(((_draw_word(stream) >> SHIFT_32) * np.uint64(bound)) >> SHIFT_32)
+    return np.int64(_below(_draw_word(stream), bound))
+
+
+@inlined_kernel
+def count_draws(stream: NDArray[np.uint64], n_draws: int, counts: NDArray[np.int32]) -> None:
+    """Add how often each index of an array is drawn by so many calls of ``draw_below``."""
+    bound = counts.shape[0]
+    word = stream[0]  # In a register: in memory, each draw would wait for the one before.
+    for _ in range(n_draws):
+        word = word + GOLDEN_GAMMA
+        counts[_below(_mix(word), bound)] += 1
+    stream[0] = word
 
 
 @inlined_kernel

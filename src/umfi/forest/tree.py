@@ -9,7 +9,7 @@ from umfi.forest.model import Growth, RecordedTree, Response, Scratch
 from umfi.forest.ranks import RankTable
 from umfi.forest.scans import LABEL_BITS, NodeTotals
 from umfi.forest.splits import find_cut
-from umfi.forest.streams import draw_below, start_stream
+from umfi.forest.streams import count_draws, draw_below, start_stream
 from umfi.jit import inlined_kernel, tree_kernel
 
 __all__ = ["draw_among_largest", "draw_bootstrap", "grow_tree", "put_in_bag", "start_tree"]
@@ -28,8 +28,7 @@ def draw_bootstrap(
     n_rows = weights.shape[0]
     n_used = min(n_rows, rows_per_tree)
     weights[:] = 0
-    for _ in range(n_used):
-        weights[draw_below(stream, n_rows)] += 1
+    count_draws(stream, n_used, weights)
     for _ in range(n_rows - n_used):
         row = draw_below(stream, n_rows)
         if weights[row] == 0:
@@ -58,20 +57,19 @@ def start_tree(
     """
     start_stream(scratch.stream, seed, tree)
     draw_bootstrap(scratch.weights, growth.rows_per_tree, scratch.stream)
-    n_in_bag = 0
-    n_out_of_bag = 0
+    n_in_bag = np.uint64(0)
+    n_out_of_bag = np.uint64(0)
     for row in range(scratch.weights.shape[0]):
         weight = scratch.weights[row]
-        if weight > 0:
-            put_in_bag(scratch, row, weight, response.values[row], response.labels[row])
-            scratch.in_bag[n_in_bag] = row
-            n_in_bag += 1
-        elif weight == 0:
-            scratch.out_of_bag[n_out_of_bag] = row
-            n_out_of_bag += 1
+        # Every row is written without a branch, which nobody could predict, and there is room.
+        put_in_bag(scratch, row, weight, response.values[row], response.labels[row])
+        scratch.in_bag[n_in_bag] = row
+        scratch.out_of_bag[n_out_of_bag] = row
+        n_in_bag += np.uint64(weight > 0)
+        n_out_of_bag += np.uint64(weight == 0)
     for column in range(scratch.features.shape[0]):
         scratch.features[column] = column
-    return n_in_bag, n_out_of_bag
+    return int(np.int64(n_in_bag)), int(np.int64(n_out_of_bag))
 
 
 @inlined_kernel

@@ -7,6 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from umfi.forest.few_columns import (
+    fits_few_columns,
+    grow_sorted_tree,
+    new_sorted_rows,
+    sort_rows,
+)
 from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
 from umfi.forest.model import Growth, Response, new_recorded_tree, new_scratch
 from umfi.forest.ranks import RankTable
@@ -71,22 +77,22 @@ def out_of_bag_totals(
     predictions = np.empty(n_rows)
     tally = new_tally(n_rows, response.n_classes)
     own, slots = own_table(table), new_slots(table)
+    is_sorted = fits_few_columns(table, response, growth)
+    sorted_rows = new_sorted_rows(table.positions.shape[0] if is_sorted else 0, n_rows)
+    if is_sorted:
+        sort_rows(own, sorted_rows)
     for tree in range(first_tree, first_tree + n_trees):
         n_in_bag, n_out_of_bag = start_tree(scratch, response, growth, seed, tree)
         if has_levels(table):
             rows = scratch.in_bag[:n_in_bag]
             arrange_levels(table, table.positions, n_rows, own, rows, response, scratch, slots)
-        grow_tree(
-            own,
-            response,
-            growth,
-            scratch,
-            n_in_bag,
-            n_out_of_bag,
-            predictions,
-            not_recorded,
-            False,
-        )
+            if is_sorted:
+                sort_rows(own, sorted_rows)
+        counts = (n_in_bag, n_out_of_bag)
+        if is_sorted:
+            grow_sorted_tree(own, response, growth, scratch, *counts, predictions, sorted_rows)
+        else:
+            grow_tree(own, response, growth, scratch, *counts, predictions, not_recorded, False)
         add_votes(tally, scratch.out_of_bag[:n_out_of_bag], predictions, response.n_classes)
     return tally
 
