@@ -2,8 +2,8 @@
 
 umfi reproduce figure4 --full --out reproduction && python docs/write_reproduction.py reproduction
 
-What the folder holds takes the place of what is shown of the same experiment, but a quick run never
-that of a full one. Everything else on the page stays, so experiments can be run one by one. Without
+What the folder holds takes the place of what is shown of the same experiment, unless that is more
+complete. Everything else on the page stays, so experiments can be run one by one. Without
 a folder the page is only put together again.
 """
 
@@ -13,30 +13,40 @@ import sys
 from pathlib import Path
 
 from umfi.experiments import EXPERIMENTS, HOLDS, conclude, sum_up
+from umfi.experiments.reproduction import CUT, FULL_SIZE, MEASURED_NAME, SHOWN
 
 HERE = Path(__file__).parent
-MEASURED = "measured.json"
 # A picture and a verdict for each experiment, and what a person wrote beside them, remarks.md.
 PARTS = HERE / "reproduction"
-FULL = "With the paper's numbers of runs"
-COLUMNS = ("claim", "found", "holds if", "paper", "verdict")
 
 
 def take_over(folder: Path) -> None:
     """Copy the verdicts and pictures of what was measured."""
+    n_taken = 0
     for name in EXPERIMENTS:
-        verdict = PARTS / f"{name}.md"
-        is_full = (folder / "full" / name / MEASURED).exists()
-        if not is_full and not (folder / "quick" / name / MEASURED).exists():
+        sizes = [
+            size for size in ("full", "quick") if (folder / size / name / MEASURED_NAME).exists()
+        ]
+        if not sizes:
             continue
-        if not is_full and verdict.exists() and FULL in verdict.read_text(encoding="utf-8"):
-            print(f"{name}: the page has a full run, and the folder only a quick one.")
+        n_taken += 1
+        found = conclude(name, folder, is_full=sizes[0] == "full")
+        shown = PARTS / f"{name}.md"
+        if shown.exists() and _completeness(shown.read_text("utf-8")) > _completeness(found.words):
+            print(f"{name}: what the page shows is more complete, and stays.")
             continue
-        conclude(name, folder, is_full=is_full)
-        own = folder / ("full" if is_full else "quick") / name
-        shutil.copy(own / "verdict.md", verdict)
+        own = folder / sizes[0] / name
+        shutil.copy(own / "verdict.md", shown)
         shutil.copy(own / f"{name}.png", PARTS / f"{name}.png")
         print(f"{name}: taken over.")
+    if n_taken == 0:
+        sys.exit(f"{folder} holds no experiments: pass the folder that 'umfi reproduce' wrote to.")
+
+
+def _completeness(verdict: str | list[str]) -> tuple[bool, bool]:
+    """Return whether a verdict is of a full run, and whether nothing was cut."""
+    text = verdict if isinstance(verdict, str) else "\n".join(verdict)
+    return FULL_SIZE in text, CUT not in text
 
 
 def write_page() -> None:
@@ -66,7 +76,7 @@ def write_page() -> None:
     lines = [opening.strip(), "", f"{sum_up(rows)} Those that do not:", ""]
     lines += ["| | claim | found | holds if | paper |", "|---|---|---|---|---|"]
     lines += [
-        f"| {row['where']} | {' | '.join(row[column] for column in COLUMNS[:-1])} |"
+        f"| {row['where']} | {' | '.join(row[column] for column in SHOWN[:-1])} |"
         for row in rows
         if not row["verdict"].startswith(HOLDS)
     ]
@@ -78,9 +88,9 @@ def write_page() -> None:
 
 def _read_claims(text: str) -> list[dict[str, str]]:
     """Return the rows of the table of claims."""
-    table = text.split(f"| {' | '.join(COLUMNS)} |\n")[1].split("\n\n")[0]
+    table = text.split(f"| {' | '.join(SHOWN)} |\n")[1].split("\n\n")[0]
     rows = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in table.split("\n")]
-    return [dict(zip(COLUMNS, row, strict=True)) for row in rows[1:]]
+    return [dict(zip(SHOWN, row, strict=True)) for row in rows[1:]]
 
 
 def _slug(heading: str) -> str:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -90,22 +91,16 @@ reproduce("figure1", sys.argv[1], n_jobs=1)
 """
 
 
-def start_and_kill(folder, min_runs):
-    """Start an experiment, kill it after some runs, and return the file of those that are done."""
-    kept = folder / "quick" / "figure1" / "runs.jsonl"
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)])
+def test_a_killed_run_goes_on_and_gives_the_numbers_of_an_unbroken_one(tmp_path):
+    broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
+    kept = broken / "quick" / "figure1" / "runs.jsonl"
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)])
     for _ in range(1200):
-        if kept.exists() and kept.read_bytes().count(b"\n") > min_runs:
+        if kept.exists() and kept.read_bytes().count(b"\n") > 10:
             break
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    return kept
-
-
-def test_a_killed_run_goes_on_and_gives_the_numbers_of_an_unbroken_one(tmp_path):
-    broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
-    kept = start_and_kill(broken, min_runs=10)
     lines = kept.read_bytes().splitlines()
     assert 10 < len(lines) < 40
     # As if the kill had come in the middle of a line.
@@ -122,7 +117,8 @@ def test_runs_that_are_done_are_taken_along_to_another_machine(tmp_path, small, 
     done = (tmp_path / "here" / "quick" / "figure1" / "runs.jsonl").read_bytes()
     there = tmp_path / "there" / "quick" / "figure1"
     there.mkdir(parents=True)
-    (there / "runs.jsonl").write_bytes(done.replace(b"0.1.0", b"0.0.9"))
+    old = done.replace(f'"umfi": "{umfi.__version__}'.encode(), b'"umfi": "0.0.9')
+    (there / "runs.jsonl").write_bytes(old)
     ran = []
     monkeypatch.setattr("umfi.ultra_marginal", _counted(umfi.ultra_marginal, ran))
     second = reproduce("figure1", tmp_path / "there")
@@ -130,9 +126,29 @@ def test_runs_that_are_done_are_taken_along_to_another_machine(tmp_path, small, 
     assert len(ran) == 16
     assert second.claims != first.claims
     assert second.claims == reproduce("figure1", tmp_path / "anew").claims
-    (versions,) = [note for note in second.notes if "several versions" in note]
-    assert "20 runs by umfi 0.0.9" in versions
+    (versions,) = [note for note in second.notes if "other versions" in note]
+    assert "20 of 40 runs by umfi 0.0.9" in versions
+    assert second.seconds > sum(json.loads(line)["seconds"] for line in done.splitlines())
     assert not (there / "runs.jsonl").exists()
+
+
+def test_a_limit_that_is_over_keeps_what_is_done(tmp_path, small):
+    reproduce("figure1", tmp_path, time_limit=1e-9)
+    second = reproduce("figure1", tmp_path, time_limit=2e-9)
+    # One more of the first simulation was new; of four a second one is all there is.
+    table = pd.read_csv(tmp_path / "quick" / "figure1" / "shares.csv")
+    assert table.groupby("simulation")["replication"].nunique().tolist() == [2, 2, 2, 2]
+    assert not any("time limit" in note for note in second.notes)
+
+
+def test_half_a_run_is_not_kept(tmp_path, small, monkeypatch):
+    def stopped(*arguments, **named):
+        return SimpleNamespace(settings={"stopped": "Ctrl-C"}, importances={"x1": 1.0})
+
+    monkeypatch.setattr("umfi.marginal_contribution", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("figure1", tmp_path)
+    assert not (tmp_path / "quick" / "figure1" / "runs.jsonl").exists()
 
 
 def test_runs_on_other_tables_or_settings_are_not_taken(tmp_path, small, monkeypatch):

@@ -8,7 +8,7 @@ from umfi.forest import (
     Response,
     bin_by_cuts,
     chi_squared,
-    drop_rows,
+    drop_shuffled,
     grow_recorded_tree,
     rank_columns,
 )
@@ -58,13 +58,15 @@ def test_recorded_tree_equals_the_twin_and_predicts_changed_rows_like_it(
     assert rows.tolist() == twin.out_of_bag
     assert predictions.tolist() == [twin.predictions[row] for row in twin.out_of_bag]
     assert n_nodes <= 2 * (80 - len(rows)) - 1
-    for feature in range(3):
-        donors = rng.permutation(rows)
-        seen = np.array(twin.columns).T  # With levels in the tree's own order.
-        changed = seen[rows].copy()
-        changed[:, feature] = seen[donors, feature]
-        expected = [twin.predict(row.tolist()) for row in changed]
-        assert drop_rows(tree, own, rows, np.arange(3) == feature, donors).tolist() == expected
+    seen = np.array(twin.columns).T  # With levels in the tree's own order.
+    # Each column alone, then two as one feature beside a column that stays as it is.
+    for feature_of in ([0, 1, 2], [0, 0, -1]):
+        donors = np.array([rng.permutation(rows) for _ in range(max(feature_of) + 1)])
+        dropped = drop_shuffled(tree, own, rows, predictions, np.array(feature_of), donors)
+        for feature, own_donors in enumerate(donors):
+            is_taken = np.array(feature_of) == feature
+            changed = np.where(is_taken, seen[own_donors], seen[rows])
+            assert dropped[feature].tolist() == [twin.predict(row.tolist()) for row in changed]
 
 
 def test_bins_equal_digitize_with_empty_bins_left_out():

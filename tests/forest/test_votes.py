@@ -185,21 +185,25 @@ def test_blocks_of_trees_add_up_to_the_forest():
     np.testing.assert_array_equal(whole_votes, first_votes + rest_votes)
 
 
-def test_neighbouring_floats_are_cut_between():
+@pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
+@pytest.mark.parametrize("n_classes", [0, 2, 5])
+def test_neighbouring_floats_are_cut_between(n_classes, is_random):
     low = 1.0
     high = np.nextafter(low, 2.0)
     values = np.where(np.arange(40) % 2 == 0, low, high)[:, np.newaxis]
-    response = np.where(values[:, 0] == low, -1.0, 1.0)
-    for is_random in (False, True):
-        totals, n_votes = out_of_bag_totals(
-            rank_columns(values),
-            Response(response, np.zeros(40, np.int32), 0),
-            Growth(1, 1, is_random),
-            0,
-            40,
-            np.uint64(1),
-        )
-        np.testing.assert_array_equal(totals[:, 0] / n_votes, response)
+    labels = (values[:, 0] == high).astype(np.int32)
+    totals, n_votes = out_of_bag_totals(
+        rank_columns(values),
+        Response(np.where(labels, 1.0, -1.0), labels, n_classes),
+        Growth(1, 1, is_random),
+        0,
+        40,
+        np.uint64(1),
+    )
+    if n_classes == 0:
+        np.testing.assert_array_equal(totals[:, 0] / n_votes, np.where(labels, 1.0, -1.0))
+    else:
+        np.testing.assert_array_equal(totals[np.arange(40), labels], n_votes)
 
 
 def test_constant_columns_give_one_leaf_that_predicts_the_bootstrap_mean():

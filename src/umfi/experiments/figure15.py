@@ -48,7 +48,7 @@ def measure(workshop: Workshop) -> Tables:
     n_iterations = dict.fromkeys(METHODS, workshop.choose(quick=10, full=100))
     n_iterations[CONTRIBUTION] = workshop.choose(quick=2, full=100)
     table = run_iterations(
-        workshop, X, y, METHODS, n_iterations, rows="catchments", n_rows=N_CATCHMENTS
+        workshop, X, y, METHODS, n_iterations, rows_name="catchments", n_rows=N_CATCHMENTS
     )
     powers = [
         umfi.predictive_power(X, y, power="extra-trees", random_state=workshop.seed_of(number))

@@ -84,7 +84,9 @@ def run_genes(
         Whether the forty genes that are not known to matter are permuted.
     """
     X, y = load_genes(workshop, permuted=permuted)
-    return run_iterations(workshop, X, y, methods, n_iterations, rows="patients", n_rows=N_PATIENTS)
+    return run_iterations(
+        workshop, X, y, methods, n_iterations, rows_name="patients", n_rows=N_PATIENTS
+    )
 
 
 def load_genes(

@@ -20,7 +20,7 @@ def run_iterations(
     methods: Mapping[str, Mapping[str, Any]],
     n_iterations: Mapping[str, int],
     *,
-    rows: str,
+    rows_name: str,
     n_rows: int,
 ) -> pd.DataFrame:
     """Return importances: ``method, iteration, feature, importance``.
@@ -34,7 +34,7 @@ def run_iterations(
         From the name that is shown to ``method`` and its settings.
     n_iterations : dict
         By the same names.
-    rows : str
+    rows_name : str
         What rows are called; an iteration has the same ones for all methods.
     n_rows : int
         How many of them an iteration draws.
@@ -45,7 +45,7 @@ def run_iterations(
         method = str(own.pop("method"))
         steps = range(n_iterations[name])
         for iteration in workshop.track(steps, name, n_parts=len(methods) - number):
-            rng = np.random.default_rng(workshop.seed_of(rows, iteration))
+            rng = np.random.default_rng(workshop.seed_of(rows_name, iteration))
             drawn = np.sort(rng.choice(len(X), min(n_rows, len(X)), replace=False))
             importances = workshop.run(method, X.iloc[drawn], y.iloc[drawn], name, iteration, **own)
             found += [(name, iteration, feature, value) for feature, value in importances.items()]

@@ -37,12 +37,9 @@ def run_leakage(
     for name, settings in {BEFORE: None, **removers}.items():
         for feature in workshop.track(X.columns, name):
             for repeat in range(n_repeats):
-                # Both seeds follow from the label.
-                asked = (
-                    workshop.seed,
-                    X,
-                    {key: repr(one) for key, one in (settings or {}).items()},
-                )
+                plain = {key: repr(value) for key, value in (settings or {}).items()}
+                # The seeds follow from that of the workshop and the label.
+                asked = (workshop.seed, X, plain, JUDGE)
                 compute = partial(_tell, workshop, X, settings, name, feature, repeat)
                 told = workshop.keep(compute, name, feature, repeat, asked=asked)
                 rows.append((name, repeat, feature, told[feature]))

@@ -20,13 +20,8 @@ import pandas as pd
 from umfi.checkpoint.locks import FileLock
 from umfi.errors import InputError, RunError, unknown_name
 from umfi.experiments.claims import Claim
-from umfi.experiments.workshop import (
-    CHECKPOINT_NAME,
-    RUNS_NAME,
-    TIMINGS_NAME,
-    Tables,
-    Workshop,
-)
+from umfi.experiments.runs import version_of_code
+from umfi.experiments.workshop import CHECKPOINT_NAME, RUNS_NAME, Tables, Workshop
 from umfi.status import format_seconds
 from umfi.tasks import Budget, count_workers, read_seconds
 from umfi.version import __version__, source_digest
@@ -39,9 +34,10 @@ EXPERIMENTS = (
     "figure11", "figure12", "figure13", "figure14", "figure15",
 )  # fmt: skip
 MEASURED_NAME = "measured.json"
-SECONDS_NAME = "seconds.json"
 LOCK_NAME = "lock"
+# Words that pages are read by.
 SHOWN = ("claim", "found", "holds if", "paper", "verdict")
+FULL_SIZE, CUT = "With the paper's numbers of runs", ", as far as a time limit allowed (below)"
 
 
 @dataclass(frozen=True)
@@ -59,8 +55,10 @@ class _Measured:
         What was left out.
     tables : list of str
         Names of the tables.
+    version : str
+        The code.
     versions : dict
-        How many runs are of which version of the code.
+        How many runs are of which code, which is another where others began.
     """
 
     settings: dict[str, Any]
@@ -68,6 +66,7 @@ class _Measured:
     n_workers: int
     notes: list[str]
     tables: list[str]
+    version: str = ""
     versions: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -78,10 +77,13 @@ class _Measured:
     @property
     def words(self) -> list[str]:
         """What a reader has to know of how it was measured."""
-        if len(self.versions) < 2:
-            return self.notes
-        parts = [f"{count:,} runs by umfi {name}" for name, count in self.versions.items()]
-        return [*self.notes, f"Measured by several versions of the code: {', '.join(parts)}."]
+        parts = [
+            f"{count:,} of {sum(self.versions.values()):,} runs by umfi {name}"
+            for name, count in self.versions.items()
+            if name != self.version
+        ]
+        said = [f"Begun with other versions of the code: {', '.join(parts)}."] if parts else []
+        return [*self.notes, *said]
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,8 @@ class Reproduced:
     def words(self) -> list[str]:
         """The claim, what was found and every difference, as lines of Markdown."""
         claims = pd.DataFrame([claim.to_plain() for claim in self.claims])
-        size = "With the paper's numbers of runs" if self.is_full else "With fewer runs"
-        cut = ", as far as a time limit allowed (below)" if self.is_cut else ""
+        size = FULL_SIZE if self.is_full else "With fewer runs"
+        cut = CUT if self.is_cut else ""
         cores = "one core" if self.n_workers == 1 else f"{self.n_workers} cores"
         tables = [line for table in self.shown for line in [*_to_markdown(table), ""]]
         return [
@@ -253,34 +255,31 @@ def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> N
             f"Another run is at work in {str(own)!r}: wait for it, or pass another folder."
         ) from None
     try:
-        clock = own / SECONDS_NAME
-        before = float(json.loads(clock.read_text())) if clock.exists() else 0.0
         if settings["time_limit"] is not None:
-            # A limit that is over already leaves one step of everything.
-            workshop = replace(workshop, budget=Budget(max(settings["time_limit"] - before, 1e-3)))
+            # A limit that is over already leaves what is done, and one step of everything.
+            left = settings["time_limit"] - workshop.runs.seconds_before
+            workshop = replace(workshop, budget=Budget(max(left, 1e-3)))
         start = perf_counter()
-        try:
-            tables: Tables = experiment.measure(workshop)
-        finally:
-            seconds = before + perf_counter() - start
-            clock.write_text(json.dumps(seconds))
+        tables: Tables = experiment.measure(workshop)
+        seconds = perf_counter() - start
         for table_name, table in tables.items():
             table.to_csv(own / f"{table_name}.csv", index=False)
         measured = _Measured(
             settings,
-            seconds,
+            seconds + workshop.runs.seconds_found,
             count_workers(workshop.n_jobs),
             workshop.notes,
             list(tables),
-            dict(workshop.runs.used),
+            version_of_code(),
+            dict(workshop.runs.versions),
         )
         path = own / MEASURED_NAME
         unfinished = path.with_name(path.name + ".part")
         unfinished.write_text(json.dumps(asdict(measured), indent=1), encoding="utf-8")
         unfinished.replace(path)
         if not measured.is_cut:  # Else a later start may go on.
-            for left in (CHECKPOINT_NAME, RUNS_NAME, TIMINGS_NAME, SECONDS_NAME):
-                (own / left).unlink(missing_ok=True)
+            for name in (CHECKPOINT_NAME, RUNS_NAME):
+                (own / name).unlink(missing_ok=True)
     finally:
         lock.let_go()
 

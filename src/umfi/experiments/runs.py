@@ -6,18 +6,28 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from umfi.errors import RunError
 from umfi.version import __version__, source_digest
 
-__all__ = ["KeptRuns"]
+__all__ = ["KeptRuns", "version_of_code"]
 
-# By what a run is called and a digest of what was asked.
-RunKey = tuple[str, str]
+
+def version_of_code() -> str:
+    """Return what tells which code a run is of.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> version_of_code().startswith(umfi.__version__)
+    True
+    """
+    return f"{__version__} ({source_digest()})"
 
 
 class KeptRuns:
-    """Numbers by feature of every run that is done.
+    """Named numbers of every run that is done, and what each run took.
 
     A line is written when a run is done, so that whoever kills an experiment loses one run at most.
     Runs of other code are taken, because an experiment may take days; which code it was is kept.
@@ -29,51 +39,67 @@ class KeptRuns:
 
     Attributes
     ----------
-    used : Counter
-        How many of the runs that were asked for are of which version.
+    versions : Counter
+        How many of the runs that were asked for are of which code.
+    n_new : int
+        How many were added since the file was opened.
+    seconds_before : float
+        What all runs took that the file held when it was opened.
+    seconds_found : float
+        What those took of them that were asked for.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     KeptRuns(Path(folder) / "runs.jsonl").add("linear, 3", "a1b2", {"x1": 0.25})
+    ...     KeptRuns(Path(folder) / "runs.jsonl").add("linear, 3", "a1b2", {"x1": 0.25}, 1.5)
     ...     KeptRuns(Path(folder) / "runs.jsonl").find("linear, 3", "a1b2")
     {'x1': 0.25}
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.used: Counter[str] = Counter()
-        self._kept: dict[RunKey, tuple[str, dict[str, float]]] = {}
+        self.versions: Counter[str] = Counter()
+        self.n_new = 0
+        self.seconds_found = 0.0
+        # By what a run is called and a digest of what was asked.
+        self._kept: dict[tuple[str, str], dict[str, Any]] = {}
         content = path.read_bytes() if path.exists() else b""
         # A line that a kill broke off is written over by the next.
         self._n_bytes = content.rfind(b"\n") + 1
         for number, line in enumerate(content[: self._n_bytes].splitlines(), start=1):
             try:
                 kept = json.loads(line)
-                self._kept[kept["run"], kept["asked"]] = (kept["umfi"], kept["values"])
+                self._kept[kept["run"], kept["asked"]] = {
+                    "umfi": str(kept["umfi"]),
+                    "seconds": float(kept["seconds"]),
+                    "values": dict(kept["values"]),
+                }
             except (ValueError, TypeError, KeyError):
                 raise RunError(
                     f"Line {number} of {str(path)!r} cannot be read: remove the line to run it "
                     "again."
                 ) from None
+        self.seconds_before = sum(kept["seconds"] for kept in self._kept.values())
 
     def find(self, run: str, asked: str) -> dict[str, float] | None:
         """Return the numbers of a run, None if it has not been done."""
         if (run, asked) not in self._kept:
             return None
-        version, values = self._kept[run, asked]
-        self.used[version] += 1
-        return dict(values)
+        kept = self._kept[run, asked]
+        self.versions[kept["umfi"]] += 1
+        self.seconds_found += kept["seconds"]
+        return dict(kept["values"])
 
-    def add(self, run: str, asked: str, values: Mapping[str, float]) -> None:
-        """Keep the numbers of a run that is done."""
-        version = f"{__version__} ({source_digest()})"
-        plain = {str(name): float(value) for name, value in values.items()}
-        line = {"run": run, "asked": asked, "umfi": version, "values": plain}
+    def add(self, run: str, asked: str, values: Mapping[str, float], seconds: float) -> None:
+        """Keep the numbers of a run that is done, and what it took."""
+        version = version_of_code()
+        kept = {"umfi": version, "seconds": seconds, "values": dict(values)}
+        line = json.dumps({"run": run, "asked": asked, **kept}, ensure_ascii=False)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
             file.truncate(self._n_bytes)
-            self._n_bytes += file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-        self._kept[run, asked] = (version, plain)
-        self.used[version] += 1
+            self._n_bytes += file.write(line.encode() + b"\n")
+        self._kept[run, asked] = kept
+        self.versions[version] += 1
+        self.n_new += 1

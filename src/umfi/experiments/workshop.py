@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import umfi
+from umfi.checkpoint import forget
 from umfi.experiments.runs import KeptRuns
 from umfi.tasks import Budget, count_workers
 from umfi.version import source_digest
@@ -20,7 +21,7 @@ from umfi.version import source_digest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHECKPOINT_NAME", "RUNS_NAME", "TIMINGS_NAME", "Methods", "Tables", "Workshop"]
+__all__ = ["CHECKPOINT_NAME", "RUNS_NAME", "Methods", "Tables", "Workshop"]
 
 T = TypeVar("T")
 # From the name that is shown to a method and its settings.
@@ -30,7 +31,6 @@ Tables = dict[str, "pd.DataFrame"]
 # Of the run that is under way; those that are done are in the other file.
 CHECKPOINT_NAME = "unfinished.umfi"
 RUNS_NAME = "runs.jsonl"
-TIMINGS_NAME = "timings.json"
 
 
 def _importances(result: Any) -> Mapping[str, float]:
@@ -127,18 +127,19 @@ class Workshop:
         whose = " ".join([*map(str, label), _digest(asked), source_digest()])
 
         def compute() -> Mapping[str, float]:
-            return read(
-                getattr(umfi, method)(
-                    X,
-                    y,
-                    random_state=seed,
-                    n_jobs=self.n_jobs,
-                    executor=self.executor,
-                    progress=False,
-                    checkpoint=umfi.Checkpoint(self.folder / CHECKPOINT_NAME, label=whose),
-                    **settings,
-                )
+            result = getattr(umfi, method)(
+                X,
+                y,
+                random_state=seed,
+                n_jobs=self.n_jobs,
+                executor=self.executor,
+                progress=False,
+                checkpoint=umfi.Checkpoint(self.folder / CHECKPOINT_NAME, label=whose),
+                **settings,
             )
+            if result.settings.get("stopped"):  # Ctrl-C; half a run is no run.
+                raise KeyboardInterrupt
+            return read(result)
 
         return self.keep(compute, method, *label, asked=asked)
 
@@ -159,10 +160,12 @@ class Workshop:
         name, digest = ", ".join(map(str, label)), _digest(asked)
         known = self.runs.find(name, digest)
         if known is None:
+            start = perf_counter()
             known = {str(feature): float(value) for feature, value in compute().items()}
-            self.runs.add(name, digest, known)
+            self.runs.add(name, digest, known, perf_counter() - start)
             # A run that is done needs it no more, and nothing else is under way.
-            (self.folder / CHECKPOINT_NAME).unlink(missing_ok=True)
+            if (self.folder / CHECKPOINT_NAME).exists():
+                forget(self.folder / CHECKPOINT_NAME)
         return known
 
     def track(self, steps: Iterable[T], title: str, *, n_parts: int | None = None) -> Iterator[T]:
@@ -174,13 +177,15 @@ class Workshop:
         title : str
         n_parts : int, optional
             Stop when one of so many parts of the time that is left is over, after one step at
-            least; without it all steps are done, however long they take.
+            least and all that were done before; without it all steps are done, however long they
+            take.
         """
         steps = list(steps)
         own = Budget() if n_parts is None else self.budget.share(n_parts)
+        n_new = self.runs.n_new
         with _shown(self.progress, title, len(steps)) as advance:
             for number, step in enumerate(steps):
-                if number and own.is_over:
+                if number and own.is_over and self.runs.n_new > n_new:
                     self.notes.append(f"Cut by the time limit: {title}, {number} of {len(steps)}.")
                     return
                 yield step
@@ -188,18 +193,15 @@ class Workshop:
 
     def time(self, what: Callable[[], Any], *label: object) -> float:
         """Return the seconds that something takes; those of an earlier start are kept."""
-        path = self.folder / TIMINGS_NAME
-        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        # Times of other code or of other numbers of workers are no times of this run.
-        workers = f"{count_workers(self.n_jobs)} workers, {source_digest()}"
-        name = ", ".join(map(str, (*label, workers)))
-        if name not in known:
+
+        def compute() -> dict[str, float]:
             start = perf_counter()
             what()
-            known[name] = perf_counter() - start
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(known, indent=1), encoding="utf-8")
-        return float(known[name])
+            return {"seconds": perf_counter() - start}
+
+        # Times of other code or of other numbers of workers are no times of this run.
+        asked = (count_workers(self.n_jobs), source_digest())
+        return self.keep(compute, *label, asked=asked)["seconds"]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from umfi.forest.ranks import (
     rank_columns,
     take_ranks,
 )
-from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_rows, grow_recorded_tree
+from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_shuffled, grow_recorded_tree
 from umfi.forest.subsampled import subsampled_totals
 from umfi.forest.votes import Tally, majority_classes, out_of_bag_totals
 
@@ -27,7 +27,7 @@ __all__ = [
     "Tally",
     "bin_by_cuts",
     "chi_squared",
-    "drop_rows",
+    "drop_shuffled",
     "grow_recorded_tree",
     "majority_classes",
     "new_rank_table",

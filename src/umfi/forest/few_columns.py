@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from umfi.forest.bits import lowest_bit
 from umfi.forest.model import Growth, Response, Scratch
 from umfi.forest.ranks import RankTable
-from umfi.forest.splits import draw_feature
+from umfi.forest.splits import draw_feature, threshold_between
 from umfi.forest.tree import draw_among_largest
 from umfi.jit import inlined_kernel, kernel, tree_kernel
 
@@ -45,9 +45,9 @@ class SortedRows(NamedTuple):
     order : all rows in the order of each column, shape (n_columns, n_rows)
     rows : rows in the bag, arranged so that a node's are contiguous and in order, shape
         (2, n_columns, n_rows + 1)
-        A node's rows of a column are in one of two places; a cut brings them to the other.
+        A node's rows of a column are on one of two sides; a cut brings them to the other.
     draws : weight, and first bit of the lane of the class, of each row, shape (n_rows,)
-    stack : nodes that wait: bounds in both kinds of rows, places and counts, shape (n_rows + 2, 6)
+    stack : nodes that wait: bounds in both kinds of rows, sides and counts, shape (n_rows + 2, 6)
     """
 
     values: NDArray[np.float64]
@@ -103,8 +103,8 @@ def _put_in_bag(labels: NDArray[np.int32], scratch: Scratch, into: SortedRows) -
     for column in range(into.order.shape[0]):
         order, rows = into.order[column], into.rows[0, column]
         n_in_bag = np.uint64(0)
-        for place in range(order.shape[0]):
-            row = order[place]
+        for position in range(order.shape[0]):
+            row = order[position]
             # Written without a branch, which nobody could predict.
             rows[n_in_bag] = row
             n_in_bag += np.uint64(weights[row] > 0)
@@ -164,8 +164,8 @@ def _scan(
     left_counts = np.uint64(0)
     best_left_counts = np.uint64(0)
     n_left = np.int64(0)
-    for place in range(rows.shape[0] - 1):
-        row = rows[place]
+    for local in range(rows.shape[0] - 1):
+        row = rows[local]
         draw = draws[row]
         lane = np.uint64(draw & SHIFT_MASK)
         moved = np.int64(draw >> SHIFT_BITS)
@@ -175,7 +175,7 @@ def _scan(
         left_squared += moved * (2 * left_count + moved)
         right_squared -= moved * (2 * right_count - moved)
         left_weight += moved
-        if has_ties and values[row] == values[rows[place + 1]]:
+        if has_ties and values[row] == values[rows[local + 1]]:
             continue
         quality = (
             left_squared * reciprocals[np.uint64(left_weight)]
@@ -183,16 +183,9 @@ def _scan(
         )
         if quality > best_quality:
             best_quality = quality
-            n_left = np.int64(place + 1)
+            n_left = np.int64(local + 1)
             best_left_counts = left_counts
     return _Place(n_left, best_quality, best_left_counts)
-
-
-@inlined_kernel
-def _threshold_between(left: float, right: float) -> float:
-    """Return a value half-way between two; the left one of floating-point neighbours."""
-    threshold = 0.5 * left + 0.5 * right
-    return left if threshold >= right else threshold
 
 
 @inlined_kernel
@@ -230,8 +223,8 @@ def _divide_sorted(
         for local in range(n_rows):
             row = rows[np.uint64(local)]
             is_left = values[row] <= largest_left
-            place = so_far if is_left else n_left + local - so_far
-            into[np.uint64(place)] = row
+            slot = so_far if is_left else n_left + local - so_far
+            into[np.uint64(slot)] = row
             so_far += np.int64(is_left)
     elif needs_left:
         end = np.int64(0)
@@ -292,7 +285,7 @@ def grow_sorted_tree(
     stop = np.int64(n_in_bag)
     out_start = np.int64(0)
     out_stop = np.int64(n_out_of_bag)
-    places = np.int64(0)  # A bit for each column: in which of two places its rows are.
+    sides = np.int64(0)  # A bit for each column: on which of two sides its rows are.
     n_waiting = 0
     while True:
         feature = np.int64(-1)
@@ -303,7 +296,7 @@ def grow_sorted_tree(
             for draw in range(growth.mtry):
                 drawn = draw_feature(scratch, draw)
                 found = _scan(
-                    rows[np.uint64((places >> drawn) & 1), np.uint64(drawn), start:stop],
+                    rows[np.uint64((sides >> drawn) & 1), np.uint64(drawn), start:stop],
                     sorted_rows.values[drawn],
                     table.has_ties[drawn],
                     counts,
@@ -323,9 +316,9 @@ def grow_sorted_tree(
             _vote(out_of_bag[out_start:out_stop], label, predictions)
         else:
             values = sorted_rows.values[np.uint64(feature)]
-            own = rows[np.uint64((places >> feature) & 1), np.uint64(feature), start:stop]
+            own = rows[np.uint64((sides >> feature) & 1), np.uint64(feature), start:stop]
             largest_left = values[own[np.uint64(n_left - 1)]]
-            threshold = _threshold_between(largest_left, values[own[np.uint64(n_left)]])
+            threshold = threshold_between(largest_left, values[own[np.uint64(n_left)]])
             out_middle = out_start + _divide_unsorted(
                 out_of_bag[out_start:out_stop], values, threshold
             )
@@ -343,23 +336,23 @@ def grow_sorted_tree(
         if grows_left or grows_right:
             for column in range(n_columns):
                 if column != feature:  # Its own rows are divided as they are.
-                    place = (places >> column) & 1
+                    side = (sides >> column) & 1
                     _divide_sorted(
-                        rows[np.uint64(place), np.uint64(column), start:stop],
-                        rows[np.uint64(1 - place), np.uint64(column), start:stop],
+                        rows[np.uint64(side), np.uint64(column), start:stop],
+                        rows[np.uint64(1 - side), np.uint64(column), start:stop],
                         values,
                         largest_left,
                         n_left,
                         grows_left,
                         grows_right,
                     )
-            places ^= every_column ^ (1 << feature)
+            sides ^= every_column ^ (1 << feature)
             if grows_left and grows_right:
                 stack[n_waiting, 0] = start + n_left
                 stack[n_waiting, 1] = stop
                 stack[n_waiting, 2] = out_middle
                 stack[n_waiting, 3] = out_stop
-                stack[n_waiting, 4] = places
+                stack[n_waiting, 4] = sides
                 stack[n_waiting, 5] = np.int64(right_counts)
                 n_waiting += 1
             if grows_left:
@@ -374,5 +367,5 @@ def grow_sorted_tree(
             stop = stack[n_waiting, 1]
             out_start = stack[n_waiting, 2]
             out_stop = stack[n_waiting, 3]
-            places = stack[n_waiting, 4]
+            sides = stack[n_waiting, 4]
             counts = np.uint64(stack[n_waiting, 5])

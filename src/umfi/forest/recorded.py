@@ -15,9 +15,9 @@ from umfi.forest.model import (
 )
 from umfi.forest.ranks import RankTable
 from umfi.forest.tree import grow_tree, start_tree
-from umfi.jit import kernel
+from umfi.jit import inlined_kernel, kernel
 
-__all__ = ["bin_by_cuts", "chi_squared", "drop_rows", "grow_recorded_tree"]
+__all__ = ["bin_by_cuts", "chi_squared", "drop_shuffled", "grow_recorded_tree"]
 
 
 @kernel
@@ -53,33 +53,70 @@ def grow_recorded_tree(
     return recorded, own, n_nodes, unseen, predictions[unseen]
 
 
+@inlined_kernel
+def _next_node(recorded: RecordedTree, table: RankTable, node: int, row: int) -> int:
+    """Return the child that a row goes to."""
+    is_left = table.positions[recorded.feature[node], row] <= recorded.cut[node]
+    return recorded.left[node] if is_left else recorded.right[node]
+
+
+@inlined_kernel
+def _drop_from(
+    node: int,
+    recorded: RecordedTree,
+    table: RankTable,
+    row: int,
+    feature_of: NDArray[np.int64],
+    feature: int,
+    donor: int,
+) -> float:
+    """Return the prediction of a row that takes a feature from a donor, from a node on."""
+    while recorded.feature[node] >= 0:
+        is_taken = feature_of[recorded.feature[node]] == feature
+        node = _next_node(recorded, table, node, donor if is_taken else row)
+    return recorded.prediction[node]
+
+
 @kernel
-def drop_rows(
+def drop_shuffled(
     recorded: RecordedTree,
     table: RankTable,
     rows: NDArray[np.uint32],
-    is_taken: NDArray[np.bool_],
+    predictions: NDArray[np.float64],
+    feature_of: NDArray[np.int64],
     donors: NDArray[np.uint32],
 ) -> NDArray[np.float64]:
-    """Return the tree's predictions when some columns of each row are taken from a donor row.
+    """Return the tree's predictions with each feature in turn taken from donors.
+
+    A row whose path has no cut on a feature keeps its prediction, so only the others are dropped
+    again: a few features a row, however many the tree has.
 
     Parameters
     ----------
-    is_taken : which columns, shape (n_columns,)
-    donors : a row for each of the rows
+    predictions : of the rows as they are, shape (n_rows,)
+    feature_of : the feature that a column belongs to, -1 for none, shape (n_columns,)
+    donors : for each feature the row that each row takes it from, shape (n_features, n_rows)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_features, n_rows)
     """
-    predictions = np.empty(rows.shape[0])
-    for local in range(rows.shape[0]):
+    n_features, n_rows = donors.shape
+    shuffled = np.empty((n_features, n_rows))
+    last_row = np.full(n_features, -1, dtype=np.int64)
+    for feature in range(n_features):
+        shuffled[feature] = predictions
+    for local in range(n_rows):
         node = 0
         while recorded.feature[node] >= 0:
-            column = recorded.feature[node]
-            row = donors[local] if is_taken[column] else rows[local]
-            if table.positions[column, row] <= recorded.cut[node]:
-                node = recorded.left[node]
-            else:
-                node = recorded.right[node]
-        predictions[local] = recorded.prediction[node]
-    return predictions
+            feature = feature_of[recorded.feature[node]]
+            if feature >= 0 and last_row[feature] != local:
+                last_row[feature] = local
+                shuffled[feature, local] = _drop_from(
+                    node, recorded, table, rows[local], feature_of, feature, donors[feature, local]
+                )
+            node = _next_node(recorded, table, node, rows[local])
+    return shuffled
 
 
 @kernel

@@ -23,7 +23,7 @@ from umfi.forest.scans import (
 from umfi.forest.streams import draw_below, draw_uniform
 from umfi.jit import inlined_kernel
 
-__all__ = ["Cut", "draw_feature", "find_cut"]
+__all__ = ["Cut", "draw_feature", "find_cut", "threshold_between"]
 
 
 class Cut(NamedTuple):
@@ -56,13 +56,18 @@ def _last_position_up_to(
 
 
 @inlined_kernel
+def threshold_between(left: float, right: float) -> float:
+    """Return a value half-way between two; the left one of neighbouring floating-point numbers."""
+    threshold = 0.5 * left + 0.5 * right
+    return left if threshold >= right else threshold
+
+
+@inlined_kernel
 def _position_between(
     sorted_values: NDArray[np.float64], left: np.int64, right: np.int64
 ) -> np.int64:
     """Return the position of a cut half-way between the values at two positions."""
-    threshold = 0.5 * sorted_values[left] + 0.5 * sorted_values[right]
-    if threshold >= sorted_values[right]:  # Neighbouring floating-point numbers.
-        threshold = sorted_values[left]
+    threshold = threshold_between(sorted_values[left], sorted_values[right])
     return _last_position_up_to(sorted_values, threshold, left, right)
 
 

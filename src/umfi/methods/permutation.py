@@ -18,7 +18,7 @@ from umfi.forest import (
     RankTable,
     RecordedTree,
     Response,
-    drop_rows,
+    drop_shuffled,
     grow_recorded_tree,
 )
 from umfi.methods.assembly import TREES
@@ -175,31 +175,32 @@ def _tree_scores(
     recorded, own, n_nodes, rows, predictions = grow_recorded_tree(
         table, response, growth, seed, tree
     )
-    truth = target.values[rows]
-
-    def score(standardised: NDArray[np.float64]) -> float:
-        if target.task == "classification":
-            return float(np.mean(standardised == truth))
-        return -float(np.mean((target.unstandardise(standardised) - truth) ** 2))
-
-    scores = np.full(1 + len(features), score(predictions))
     shuffle = make_shuffle(recorded, n_nodes, own, rows)
     used = set(used_features(recorded, n_nodes))
-    for index, feature in enumerate(features):
-        # What the tree does not use cannot change its predictions.
-        members = [position for position in feature.positions if position in used]
-        if members:
-            is_taken = np.zeros(table.positions.shape[0], dtype=bool)
-            is_taken[members] = True
-            donors = shuffle(members, rng)
-            scores[1 + index] = score(drop_rows(recorded, own, rows, is_taken, donors))
+    # What the tree does not use cannot change its predictions.
+    members = [[place for place in feature.positions if place in used] for feature in features]
+    shuffled = [index for index, places in enumerate(members) if places]
+    feature_of = np.full(table.positions.shape[0], -1)
+    donors = np.empty((len(shuffled), len(rows)), dtype=np.uint32)
+    for number, index in enumerate(shuffled):
+        feature_of[members[index]] = number
+        donors[number] = shuffle(members[index], rng)
+    changed = drop_shuffled(recorded, own, rows, predictions, feature_of, donors)
+    answers, truth = np.vstack([predictions, changed]), target.values[rows]
+    if target.task == "classification":
+        found = np.mean(answers == truth, axis=1)
+    else:
+        found = -np.mean((target.unstandardise(answers) - truth) ** 2, axis=1)
+    scores = np.full(1 + len(features), found[0])
+    scores[[1 + index for index in shuffled]] = found[1:]
     return scores
 
 
 def used_features(tree: RecordedTree, n_nodes: int) -> list[int]:
     """Return the features that the tree is cut on, in ascending order."""
-    features = np.unique(tree.feature[:n_nodes])
-    return [int(feature) for feature in features if feature >= 0]
+    features = tree.feature[:n_nodes]
+    found: list[int] = np.flatnonzero(np.bincount(features[features >= 0])).tolist()
+    return found
 
 
 def _shuffle_all(
