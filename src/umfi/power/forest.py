@@ -165,15 +165,19 @@ class ForestPower:
         n_rows = target.n_rows
         by_row = np.ascontiguousarray(table.positions.T) if growth.rows_per_tree < n_rows else None
 
+        # Votes are whole numbers, and add up the same however they are divided. Means round, so
+        # they are added up block by block whatever the number of workers.
+        is_one_block = n_jobs == 1 and response.n_classes > 0
+        n_together = self.n_trees if is_one_block else TREES_PER_BLOCK
+
         def grow_block(name: TaskName) -> Tally:
             first_tree = int(name[0])
-            trees = (first_tree, min(TREES_PER_BLOCK, self.n_trees - first_tree), stream)
+            trees = (first_tree, min(n_together, self.n_trees - first_tree), stream)
             if by_row is None:
                 return out_of_bag_totals(table, response, growth, *trees)
             return subsampled_totals(table, by_row, response, growth, *trees)
 
-        blocks: list[TaskName] = [(first,) for first in range(0, self.n_trees, TREES_PER_BLOCK)]
-        # Added up block by block whatever the number of workers, so that it rounds the same.
+        blocks: list[TaskName] = [(first,) for first in range(0, self.n_trees, n_together)]
         grown: Iterable[Tally]
         if n_jobs == 1:
             grown = map(grow_block, blocks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,9 +57,7 @@ class Streams:
         True
         """
         digest = hashlib.blake2b(repr(name).encode(), digest_size=16).digest()
-        return np.random.SeedSequence(
-            self.entropy, spawn_key=tuple(int(word) for word in np.frombuffer(digest, "<u4"))
-        )
+        return np.random.SeedSequence(self.entropy, spawn_key=struct.unpack("<4I", digest))
 
     def generator(self, *name: str | int) -> np.random.Generator:
         """Return a generator on the stream of the task with this name."""
