@@ -8,8 +8,10 @@ from umfi.experiments.claims import Claim, claim_of_mean
 from umfi.experiments.genes import (
     CONTRIBUTION,
     KNOWN_GENES,
+    KNOWN_SPREAD,
     MAIN_METHODS,
     PAPERS,
+    SPREAD,
     claim_accuracy,
     claim_agreement,
     claim_chance,
@@ -45,6 +47,10 @@ DIFFERENCES = (
         "Marginal contribution counts scores below the majority class as the majority class "
         "(0.53); the authors' floor is 0.5 whatever the classes."
     ),
+    (
+        "The text has the SIQR over all fifty genes. What it prints is near what the ten known "
+        "genes give, so both are judged."
+    ),
     "Intervals are over iterations on the same 572 patients and the same permuted genes.",
     (
         "The matched protocol and its test are ours; the test has all patients and, in each "
@@ -55,9 +61,9 @@ DIFFERENCES = (
 N_ITERATIONS = 200
 # What the paper prints, and how near a repetition should come.
 TABLE_1 = {
-    "linear, paper": {"TPR": 1.0, "TNR": 0.975, "OA": 0.98, "SIQR": 0.419},
-    "transport, paper": {"TPR": 1.0, "TNR": 0.775, "OA": 0.82, "SIQR": 0.285},
-    CONTRIBUTION: {"TPR": 1.0, "TNR": 0.0, "OA": 0.20, "SIQR": 0.066},
+    "linear, paper": {"TPR": 1.0, "TNR": 0.975, "OA": 0.98, SPREAD: 0.419},
+    "transport, paper": {"TPR": 1.0, "TNR": 0.775, "OA": 0.82, SPREAD: 0.285},
+    CONTRIBUTION: {"TPR": 1.0, "TNR": 0.0, "OA": 0.20, SPREAD: 0.066},
 }
 NEAR = {"TPR": 0.0, "TNR": 0.125, "OA": 0.1}
 SHOWN = ("table1",)
@@ -88,14 +94,15 @@ def judge(tables: Tables) -> list[Claim]:
             # Marginal contribution is above zero in nearly every run, not in nearly half of them.
             if n_iterations[method] >= N_ITERATIONS or method == CONTRIBUTION or rate == "TPR"
         ]  # fmt: skip
-        spread = printed["SIQR"]
+        spread = printed[SPREAD]
         if n_iterations[method] > 1:  # One run has no range.
-            claims.append(
+            claims += [
                 claim_rate(
-                    table, method, "SIQR", least=spread / 1.3, most=spread * 1.3,
+                    table, method, rate, least=spread / 1.3, most=spread * 1.3,
                     paper=f"{100 * spread:.1f} %",
                 )
-            )  # fmt: skip
+                for rate in (SPREAD, KNOWN_SPREAD)
+            ]  # fmt: skip
         if method != CONTRIBUTION:
             claims.append(claim_chance(table, method, paper="zero medians in the end"))
     claims += [claim_chance(table, method) for method in ("linear, matched", "transport, matched")]

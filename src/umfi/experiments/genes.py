@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 __all__ = [
     "CONTRIBUTION",
     "KNOWN_GENES",
+    "KNOWN_SPREAD",
     "MAIN_METHODS",
     "NOT_ABOVE_ZERO",
     "OTHER_METHODS",
     "PAPERS",
+    "SPREAD",
     "claim_accuracy",
     "claim_agreement",
     "claim_chance",
@@ -44,7 +46,8 @@ KNOWN_GENES = (
 )  # fmt: skip
 N_PATIENTS = 500
 NOT_ABOVE_ZERO = "genes not above zero"
-RATES = ("SIQR", "TPR", "TNR", "OA", NOT_ABOVE_ZERO)
+SPREAD, KNOWN_SPREAD = "SIQR", "SIQR of the known genes"
+RATES = (SPREAD, KNOWN_SPREAD, "TPR", "TNR", "OA", NOT_ABOVE_ZERO)
 CONTRIBUTION = "marginal contribution"
 MAIN_METHODS: Methods = {
     "linear, paper": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
@@ -142,8 +145,9 @@ def _rate(rows: NDArray[np.float64], is_known: NDArray[np.bool_], rate: str) -> 
     A gene is found if its median is above zero. The standardised interquartile range is the mean
     range over the mean median (section 4.2).
     """
-    if rate == "SIQR":
-        low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=0)
+    if rate in (SPREAD, KNOWN_SPREAD):
+        chosen = rows if rate == SPREAD else rows[:, is_known]
+        low, middle, high = np.quantile(chosen, [0.25, 0.5, 0.75], axis=0)
         return float((high - low).mean() / middle.mean())
     is_found = np.median(rows, axis=0) > 0.0
     if rate == "TPR":
@@ -172,7 +176,7 @@ def claim_rate(table: pd.DataFrame, method: str, rate: str, **bounds: Any) -> Cl
     """Return the claim on a rate, with the interval of a bootstrap over iterations."""
     own = wide(table, method)
     is_known = own.columns.isin(KNOWN_GENES)
-    limits = (0.0, np.inf) if rate in ("SIQR", NOT_ABOVE_ZERO) else (0.0, 1.0)
+    limits = (0.0, np.inf) if rate in (SPREAD, KNOWN_SPREAD, NOT_ABOVE_ZERO) else (0.0, 1.0)
     return claim_of_rows(
         f"{method}: {rate}",
         own.to_numpy(),
