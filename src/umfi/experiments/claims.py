@@ -117,7 +117,14 @@ class Claim:
 
 
 def _say(value: float) -> str:
-    """Return a number to three digits, large ones in full."""
+    """Return a number to three digits, large ones in full.
+
+    Examples
+    --------
+    >>> _say(12345.6), _say(0.00123456), _say(-1e-16)
+    ('12,346', '0.00123', '0')
+    """
+    value = round(value, DIGITS) + 0.0  # What is judged as zero is zero, and has no sign.
     return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
 
 
