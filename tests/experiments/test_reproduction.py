@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -118,6 +119,7 @@ def test_runs_that_are_done_are_taken_along_to_another_machine(tmp_path, small, 
     there = tmp_path / "there" / "quick" / "figure1"
     there.mkdir(parents=True)
     old = done.replace(f'"umfi": "{umfi.__version__}'.encode(), b'"umfi": "0.0.9')
+    old = re.sub(rb'"workers": \d+', b'"workers": 7', old)
     (there / "runs.jsonl").write_bytes(old)
     ran = []
     monkeypatch.setattr("umfi.ultra_marginal", _counted(umfi.ultra_marginal, ran))
@@ -128,7 +130,9 @@ def test_runs_that_are_done_are_taken_along_to_another_machine(tmp_path, small, 
     assert second.claims == reproduce("figure1", tmp_path / "anew").claims
     (versions,) = [note for note in second.notes if "other versions" in note]
     assert "20 of 40 runs by umfi 0.0.9" in versions
-    assert second.seconds > sum(json.loads(line)["seconds"] for line in done.splitlines())
+    took = sum(json.loads(line)["seconds"] for line in done.splitlines())
+    assert second.seconds_on[7] == pytest.approx(took)
+    assert "s on 7 cores" in "\n".join(second.words)
     assert not (there / "runs.jsonl").exists()
 
 

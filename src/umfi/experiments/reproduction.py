@@ -48,9 +48,8 @@ class _Measured:
     ----------
     settings : dict
         What decides the numbers.
-    seconds : float
-        What it took, all starts together.
-    n_workers : int
+    seconds : dict
+        What it took, all starts together, by the number of workers.
     notes : list of str
         What was left out.
     tables : list of str
@@ -62,8 +61,7 @@ class _Measured:
     """
 
     settings: dict[str, Any]
-    seconds: float
-    n_workers: int
+    seconds: dict[int, float]
     notes: list[str]
     tables: list[str]
     version: str = ""
@@ -101,9 +99,8 @@ class Reproduced:
         Short tables that the paper has too.
     is_full, is_cut : bool
         Whether it has the paper's size, and whether time ran out.
-    seconds : float
-        What it took, all starts together.
-    n_workers : int
+    seconds_on : dict
+        What it took, all starts together, by the number of workers.
     files : list of Path
     """
 
@@ -115,9 +112,13 @@ class Reproduced:
     shown: list[pd.DataFrame]
     is_full: bool
     is_cut: bool
-    seconds: float
-    n_workers: int
+    seconds_on: dict[int, float]
     files: list[Path]
+
+    @property
+    def seconds(self) -> float:
+        """What it took, on however many workers."""
+        return sum(self.seconds_on.values())
 
     @property
     def words(self) -> list[str]:
@@ -125,12 +126,17 @@ class Reproduced:
         claims = pd.DataFrame([claim.to_plain() for claim in self.claims])
         size = FULL_SIZE if self.is_full else "With fewer runs"
         cut = CUT if self.is_cut else ""
-        cores = "one core" if self.n_workers == 1 else f"{self.n_workers} cores"
+        # A start that only puts finished runs together is not worth a word.
+        times = [
+            f"{format_seconds(seconds)} on {'one core' if n == 1 else f'{n} cores'}"
+            for n, seconds in sorted(self.seconds_on.items())
+            if seconds > 0.01 * self.seconds
+        ]
         tables = [line for table in self.shown for line in [*_to_markdown(table), ""]]
         return [
             self.statement,
             "",
-            f"{size}{cut}: {format_seconds(self.seconds)} on {cores}.",
+            f"{size}{cut}: {' and '.join(times)}.",
             "",
             *_to_markdown(claims[list(SHOWN)]),
             "",
@@ -213,8 +219,7 @@ def conclude(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Rep
         shown=[tables[table] for table in getattr(experiment, "SHOWN", ())],
         is_full=is_full,
         is_cut=measured.is_cut,
-        seconds=measured.seconds,
-        n_workers=measured.n_workers,
+        seconds_on=measured.seconds,
         files=[*paths, own / "claims.csv", *_draw(experiment, tables, own, name)],
     )
     verdict = own / "verdict.md"
@@ -261,13 +266,13 @@ def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> N
             workshop = replace(workshop, budget=Budget(max(left, 1e-3)))
         start = perf_counter()
         tables: Tables = experiment.measure(workshop)
-        seconds = perf_counter() - start
+        n_workers, seconds = count_workers(workshop.n_jobs), dict(workshop.runs.seconds_found)
+        seconds[n_workers] = seconds.get(n_workers, 0.0) + perf_counter() - start
         for table_name, table in tables.items():
             table.to_csv(own / f"{table_name}.csv", index=False)
         measured = _Measured(
             settings,
-            seconds + workshop.runs.seconds_found,
-            count_workers(workshop.n_jobs),
+            seconds,
             workshop.notes,
             list(tables),
             version_of_code(),
@@ -291,7 +296,9 @@ def _read_measured(folder: Path, settings: dict[str, Any] | None = None) -> _Mea
         return None
     try:
         measured = _Measured(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        seconds = {int(n): float(seconds) for n, seconds in measured.seconds.items()}
+        measured = replace(measured, seconds=seconds)
+    except (OSError, ValueError, TypeError, AttributeError):
         raise RunError(f"{str(path)!r} cannot be read: remove it to run the experiment.") from None
     return measured if settings is None or measured.settings == settings else None
 

@@ -45,14 +45,14 @@ class KeptRuns:
         How many were added since the file was opened.
     seconds_before : float
         What all runs took that the file held when it was opened.
-    seconds_found : float
-        What those took of them that were asked for.
+    seconds_found : dict
+        What those took of them that were asked for, by the number of workers.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     KeptRuns(Path(folder) / "runs.jsonl").add("linear, 3", "a1b2", {"x1": 0.25}, 1.5)
+    ...     KeptRuns(Path(folder) / "runs.jsonl").add("linear, 3", "a1b2", {"x1": 0.25}, 1.5, 2)
     ...     KeptRuns(Path(folder) / "runs.jsonl").find("linear, 3", "a1b2")
     {'x1': 0.25}
     """
@@ -61,7 +61,7 @@ class KeptRuns:
         self.path = path
         self.versions: Counter[str] = Counter()
         self.n_new = 0
-        self.seconds_found = 0.0
+        self.seconds_found: dict[int, float] = {}
         # By what a run is called and a digest of what was asked.
         self._kept: dict[tuple[str, str], dict[str, Any]] = {}
         content = path.read_bytes() if path.exists() else b""
@@ -72,6 +72,7 @@ class KeptRuns:
                 kept = json.loads(line)
                 self._kept[kept["run"], kept["asked"]] = {
                     "umfi": str(kept["umfi"]),
+                    "workers": int(kept["workers"]),
                     "seconds": float(kept["seconds"]),
                     "values": dict(kept["values"]),
                 }
@@ -88,13 +89,21 @@ class KeptRuns:
             return None
         kept = self._kept[run, asked]
         self.versions[kept["umfi"]] += 1
-        self.seconds_found += kept["seconds"]
+        n_workers = kept["workers"]
+        self.seconds_found[n_workers] = self.seconds_found.get(n_workers, 0.0) + kept["seconds"]
         return dict(kept["values"])
 
-    def add(self, run: str, asked: str, values: Mapping[str, float], seconds: float) -> None:
-        """Keep the numbers of a run that is done, and what it took."""
+    def add(
+        self, run: str, asked: str, values: Mapping[str, float], seconds: float, n_workers: int
+    ) -> None:
+        """Keep the numbers of a run that is done, and what it took on how many workers."""
         version = version_of_code()
-        kept = {"umfi": version, "seconds": seconds, "values": dict(values)}
+        kept = {
+            "umfi": version,
+            "workers": n_workers,
+            "seconds": seconds,
+            "values": dict(values),
+        }
         line = json.dumps({"run": run, "asked": asked, **kept}, ensure_ascii=False)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:

@@ -162,7 +162,8 @@ class Workshop:
         if known is None:
             start = perf_counter()
             known = {str(feature): float(value) for feature, value in compute().items()}
-            self.runs.add(name, digest, known, perf_counter() - start)
+            seconds = perf_counter() - start
+            self.runs.add(name, digest, known, seconds, count_workers(self.n_jobs))
             # A run that is done needs it no more, and nothing else is under way.
             if (self.folder / CHECKPOINT_NAME).exists():
                 forget(self.folder / CHECKPOINT_NAME)
