@@ -61,7 +61,7 @@ def judge(tables: Tables) -> list[Claim]:
         ),
     ]  # fmt: skip
     for remover in REMOVERS:
-        # Our own stop as soon as trees find less than 0.04.
+        # Less than that is what our verdict on removal calls good.
         bound = 0.0 if remover in said else 0.05
         bounds = {"least": 1.0} if remover == "linear, paper" else {"most": 0.0}
         claims.append(

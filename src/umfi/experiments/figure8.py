@@ -170,8 +170,9 @@ def judge(tables: Tables) -> list[Claim]:
                     limits=(0.0, 100.0), most=5.0, paper="near zero",
                 ),
                 claim_shares(
-                    table, simulation, method, "x3 is given importance (points)", share_of("x3"),
-                    least=5.0, paper="much more than with forests",
+                    # With forests, 13 to 16 by the equations (figure 1).
+                    table, simulation, method, "x3 is given much (points)", share_of("x3"),
+                    least=30.0, paper="much more than with forests",
                 ),
             ]  # fmt: skip
     return claims
