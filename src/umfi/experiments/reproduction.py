@@ -48,7 +48,7 @@ class _Measured:
     ----------
     settings : dict
         What decides the numbers.
-    seconds : dict
+    seconds_on : dict
         What it took, all starts together, by the number of workers.
     notes : list of str
         What was left out.
@@ -61,7 +61,7 @@ class _Measured:
     """
 
     settings: dict[str, Any]
-    seconds: dict[int, float]
+    seconds_on: dict[int, float]
     notes: list[str]
     tables: list[str]
     version: str = ""
@@ -219,7 +219,7 @@ def conclude(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Rep
         shown=[tables[table] for table in getattr(experiment, "SHOWN", ())],
         is_full=is_full,
         is_cut=measured.is_cut,
-        seconds_on=measured.seconds,
+        seconds_on=measured.seconds_on,
         files=[*paths, own / "claims.csv", *_draw(experiment, tables, own, name)],
     )
     verdict = own / "verdict.md"
@@ -266,13 +266,13 @@ def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> N
             workshop = replace(workshop, budget=Budget(max(left, 1e-3)))
         start = perf_counter()
         tables: Tables = experiment.measure(workshop)
-        n_workers, seconds = count_workers(workshop.n_jobs), dict(workshop.runs.seconds_found)
-        seconds[n_workers] = seconds.get(n_workers, 0.0) + perf_counter() - start
+        n_workers, seconds_on = count_workers(workshop.n_jobs), dict(workshop.runs.seconds_found)
+        seconds_on[n_workers] = seconds_on.get(n_workers, 0.0) + perf_counter() - start
         for table_name, table in tables.items():
             table.to_csv(own / f"{table_name}.csv", index=False)
         measured = _Measured(
             settings,
-            seconds,
+            seconds_on,
             workshop.notes,
             list(tables),
             version_of_code(),
@@ -296,8 +296,9 @@ def _read_measured(folder: Path, settings: dict[str, Any] | None = None) -> _Mea
         return None
     try:
         measured = _Measured(**json.loads(path.read_text(encoding="utf-8")))
-        seconds = {int(n): float(seconds) for n, seconds in measured.seconds.items()}
-        measured = replace(measured, seconds=seconds)
+        # JSON has no whole numbers for names.
+        seconds_on = {int(n): float(seconds) for n, seconds in measured.seconds_on.items()}
+        measured = replace(measured, seconds_on=seconds_on)
     except (OSError, ValueError, TypeError, AttributeError):
         raise RunError(f"{str(path)!r} cannot be read: remove it to run the experiment.") from None
     return measured if settings is None or measured.settings == settings else None
