@@ -3,14 +3,18 @@
 umfi reproduce figure4 --full --out reproduction && python docs/write_reproduction.py reproduction
 
 What the folder holds takes the place of what is shown of the same experiment, unless that is more
-complete. Everything else on the page stays, so experiments can be run one by one. Without
-a folder the page is only put together again.
+complete. Everything else on the page stays, so experiments can be run one by one. The tables that
+were measured are kept beside the page, and judged anew each time it is written; without a folder
+that is all that is done.
 """
 
+import json
 import re
 import shutil
 import sys
+import zipfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from umfi.experiments import EXPERIMENTS, HOLDS, conclude, sum_up
 from umfi.experiments.reproduction import CUT, FULL_SIZE, MEASURED_NAME, SHOWN
@@ -18,10 +22,14 @@ from umfi.experiments.reproduction import CUT, FULL_SIZE, MEASURED_NAME, SHOWN
 HERE = Path(__file__).parent
 # A picture and a verdict for each experiment, and what a person wrote beside them, remarks.md.
 PARTS = HERE / "reproduction"
+# What was measured, an archive an experiment.
+TABLES = PARTS / "tables"
+# Archives of the same tables are the same to the byte.
+NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def take_over(folder: Path) -> None:
-    """Copy the verdicts and pictures of what was measured."""
+    """Keep the tables of what was measured."""
     n_taken = 0
     for name in EXPERIMENTS:
         sizes = [
@@ -35,9 +43,7 @@ def take_over(folder: Path) -> None:
         if shown.exists() and _completeness(shown.read_text("utf-8")) > _completeness(found.words):
             print(f"{name}: what the page shows is more complete, and stays.")
             continue
-        own = folder / sizes[0] / name
-        shutil.copy(own / "verdict.md", shown)
-        shutil.copy(own / f"{name}.png", PARTS / f"{name}.png")
+        _pack(name, folder / sizes[0] / name)
         print(f"{name}: taken over.")
     if n_taken == 0:
         sys.exit(f"{folder} holds no experiments: pass the folder that 'umfi reproduce' wrote to.")
@@ -47,6 +53,36 @@ def _completeness(verdict: str | list[str]) -> tuple[bool, bool]:
     """Return whether a verdict is of a full run, and whether nothing was cut."""
     text = verdict if isinstance(verdict, str) else "\n".join(verdict)
     return FULL_SIZE in text, CUT not in text
+
+
+def _pack(name: str, own: Path) -> None:
+    """Keep the tables of an experiment, and what is known of them."""
+    measured = json.loads((own / MEASURED_NAME).read_text("utf-8"))
+    TABLES.mkdir(exist_ok=True)
+    with zipfile.ZipFile(TABLES / f"{name}.zip", "w", zipfile.ZIP_LZMA) as archive:
+        for file in (MEASURED_NAME, *(f"{table}.csv" for table in measured["tables"])):
+            entry = zipfile.ZipInfo(file, NO_DATE)
+            entry.compress_type = zipfile.ZIP_LZMA
+            archive.writestr(entry, (own / file).read_bytes())
+
+
+def judge_anew(name: str, folder: Path) -> Path:
+    """Unpack the tables of an experiment into a folder, judge them, and return where that is."""
+    with zipfile.ZipFile(TABLES / f"{name}.zip") as archive:
+        is_full = json.loads(archive.read(MEASURED_NAME))["settings"]["is_full"]
+        own = folder / ("full" if is_full else "quick") / name
+        archive.extractall(own)
+    conclude(name, folder, is_full=is_full)
+    return own
+
+
+def write_parts() -> None:
+    """Write the verdict and the picture of every experiment whose tables are kept."""
+    for archive in sorted(TABLES.glob("*.zip")):
+        with TemporaryDirectory() as folder:
+            own = judge_anew(archive.stem, Path(folder))
+            shutil.copy(own / "verdict.md", PARTS / f"{archive.stem}.md")
+            shutil.copy(own / f"{archive.stem}.png", PARTS / f"{archive.stem}.png")
 
 
 def write_page() -> None:
@@ -101,4 +137,5 @@ def _slug(heading: str) -> str:
 if __name__ == "__main__":
     if sys.argv[1:]:
         take_over(Path(sys.argv[1]))
+    write_parts()
     write_page()

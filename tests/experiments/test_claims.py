@@ -1,10 +1,19 @@
 """Claims can fail, and say by how much."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 from umfi.experiments.claims import Claim, claim_of_mean, claim_of_number, claim_of_rows
+from umfi.experiments.genes import (
+    KNOWN_GENES,
+    claim_agreement,
+    claim_chance,
+    claim_more_spread,
+    claim_rate,
+)
+from umfi.experiments.simulations import claim_shares, claim_spread, lead_of, lead_of_pair
 
 
 @pytest.mark.parametrize(
@@ -69,3 +78,110 @@ def test_the_interval_of_an_extreme_is_not_beyond_its_value():
         "share", rows, lambda part: float((np.median(part, axis=0) <= 0).mean()), limits=(0, 1)
     )
     assert 0.0 <= negative.low <= negative.value <= negative.high <= 1.0
+
+
+def test_the_interval_of_so_many_runs_is_for_what_as_many_others_give(monkeypatch):
+    """Not so the mirrored one, which is for ever more runs: then every median here is zero."""
+    monkeypatch.setattr("umfi.experiments.claims.N_BOOTSTRAPS", 300)
+
+    def share_at_zero(rows):
+        return float((rows.mean(axis=0) <= 0.5).mean())
+
+    rng = np.random.default_rng(0)
+    experiments = (rng.random((400, 60, 40)) < 0.46).astype(float)
+    expected = np.mean([share_at_zero(rows) for rows in experiments])
+    covered = {}
+    for is_of_so_many in (True, False):
+        claims = [
+            claim_of_rows(
+                "share", rows, share_at_zero, limits=(0, 1), is_of_so_many_runs=is_of_so_many
+            )
+            for rows in experiments[:60]
+        ]
+        assert all(claim.low <= claim.value <= claim.high for claim in claims)
+        covered[is_of_so_many] = np.mean([claim.low <= expected <= claim.high for claim in claims])
+    # Of 60 with a chance of 95 %, 51 and more but for one time in a thousand.
+    assert covered[True] >= 51 / 60
+    assert covered[False] < 45 / 60
+
+
+def test_intervals_stay_within_what_a_mean_can_be():
+    claim = claim_of_mean("a rate", [1.0, 1.0, 1.0, 0.9], limits=(0.0, 1.0), least=0.9)
+    assert claim.high == 1.0
+    assert claim.low < claim.value < 1.0
+
+
+def _importances(**rows_of_methods):
+    """Return a table of importances; rows have a column a known gene, then others."""
+    rows = []
+    for method, matrix in rows_of_methods.items():
+        genes = [*KNOWN_GENES, *[f"other {number}" for number in range(matrix.shape[1] - 10)]]
+        rows += [
+            (method, iteration, gene, value)
+            for iteration, row in enumerate(matrix)
+            for gene, value in zip(genes, row, strict=True)
+        ]
+    return pd.DataFrame(rows, columns=["method", "iteration", "feature", "importance"])
+
+
+def test_agreement_is_the_rank_correlation_of_medians_with_an_interval():
+    rng = np.random.default_rng(1)
+    one = rng.normal(np.r_[np.arange(10.0), 0.0, 0.0], 1.0, size=(30, 12))
+    other = rng.normal(np.r_[np.arange(10.0)[::-1], 0.0, 0.0], 1.0, size=(40, 12))
+    table = _importances(one=one, other=other, same=3.0 * one)
+    claim = claim_agreement(table, "one", "other", least=0.7)
+    medians = np.median(one, axis=0)[:10], np.median(other[:30], axis=0)[:10]
+    assert claim.value == pytest.approx(stats.spearmanr(*medians).statistic)
+    assert claim.low < claim.high < 0.7
+    assert claim.verdict.startswith("does not hold")
+    assert claim_agreement(table, "one", "same", least=0.7).value == pytest.approx(1.0)
+
+
+def test_more_spread_is_that_of_the_first_over_that_of_the_second():
+    rng = np.random.default_rng(2)
+    narrow = rng.normal(5.0, 0.1, size=(40, 12))
+    table = _importances(wide=5.0 + 3.0 * (narrow - np.median(narrow, axis=0)), narrow=narrow)
+    assert claim_more_spread(table, "wide", "narrow", least=1.0).value == pytest.approx(3, rel=0.01)
+    assert not claim_more_spread(table, "narrow", "wide", least=1.0).holds
+
+
+def test_what_is_said_of_permuted_genes_together_says_nothing_of_one():
+    """One of twenty is above zero nearly always; the mean over genes does not notice."""
+    rng = np.random.default_rng(3)
+    above = rng.random((200, 30)) < np.r_[np.ones(10), np.full(19, 0.4), 0.9]
+    table = _importances(linear=above.astype(float))
+    mean = claim_chance(table, "linear")
+    assert mean.holds
+    assert mean.to_plain()["paper"] == "(ours)"
+    assert claim_rate(table, "linear", "TNR", least=1.0).verdict.startswith("does not hold")
+
+
+def _shares(**rows_of_methods):
+    rows = [
+        ("simulation", replication, method, f"x{number}", value)
+        for method, matrix in rows_of_methods.items()
+        for replication, row in enumerate(matrix)
+        for number, value in enumerate(row, start=1)
+    ]
+    columns = ["simulation", "replication", "method", "feature", "share"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_a_pair_leads_only_if_both_are_above_both_others():
+    means = np.array([[40.0, 20.0, 25.0, 15.0]])
+    assert lead_of_pair(means) == -5.0
+    assert lead_of_pair(means[:, [0, 2, 1, 3]]) == 5.0
+    assert lead_of("x1", "x3")(means) == 15.0
+
+
+def test_claims_on_shares_can_be_on_the_difference_to_another_method():
+    one = np.random.default_rng(4).normal([40.0, 30.0, 20.0, 10.0], 1.0, size=(20, 4))
+    table = _shares(one=one, other=one + np.r_[3.0, 0.0, 0.0, -3.0], steady=one.mean() + 0.5 * one)
+    claim = claim_shares(
+        table, "simulation", "other", "x1 has more", lead_of("x1", "x2"), less="one", least=1.0
+    )
+    assert claim.value == pytest.approx(3.0)
+    assert claim.low == pytest.approx(3.0)
+    ratio = claim_spread(table, "simulation", ["one", "other", "steady"], most=1.5)
+    assert ratio.value == pytest.approx(2.0)
+    assert not ratio.holds

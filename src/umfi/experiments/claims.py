@@ -133,8 +133,23 @@ def claim_of_number(statement: str, value: float, **bounds: Any) -> Claim:
     return Claim(statement, float(value), float(value), float(value), **bounds)
 
 
-def claim_of_mean(statement: str, samples: Any, **bounds: Any) -> Claim:
+def claim_of_mean(
+    statement: str,
+    samples: Any,
+    *,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+    **bounds: Any,
+) -> Claim:
     """Return the claim on a mean of independent samples, with Student's interval.
+
+    Parameters
+    ----------
+    statement : str
+    samples : array-like
+    limits : tuple of float
+        What the mean can be at all.
+    **bounds
+        ``least``, ``most``, ``paper``, ``is_strict``.
 
     Examples
     --------
@@ -148,7 +163,8 @@ def claim_of_mean(statement: str, samples: Any, **bounds: Any) -> Claim:
     half = math.inf
     if len(values) > 1:
         half = float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values)))
-    return Claim(statement, mean, mean - half, mean + half, **bounds)
+    low, high = np.clip([mean - half, mean + half], *limits)
+    return Claim(statement, mean, float(low), float(high), **bounds)
 
 
 def claim_of_rows(
@@ -157,12 +173,16 @@ def claim_of_rows(
     statistic: Callable[[NDArray[np.float64]], float],
     *,
     limits: tuple[float, float] = (-math.inf, math.inf),
+    is_of_so_many_runs: bool = False,
     **bounds: Any,
 ) -> Claim:
     """Return the claim on a statistic of independent rows, with the interval of a bootstrap.
 
-    The basic interval, which mirrors the draws at the value: extremes and counts of medians are
-    drawn too large or too small, and mirroring takes that off instead of adding it.
+    The basic interval, which mirrors the draws at the value: extremes are drawn too large or too
+    small, and mirroring takes that off instead of adding it. So it is an interval for what ever
+    more rows would give. Where the paper prints a number that belongs to so many runs, such as a
+    count of medians above zero, the question is what as many other runs would give: then the
+    draws keep their order, and only their mean is moved to the value.
 
     Parameters
     ----------
@@ -173,6 +193,8 @@ def claim_of_rows(
         From rows to a number.
     limits : tuple of float
         What the statistic can be at all.
+    is_of_so_many_runs : bool
+        Whether the interval is for as many other rows, instead of ever more.
     **bounds
         ``least``, ``most``, ``paper``, ``is_strict``.
 
@@ -187,8 +209,13 @@ def claim_of_rows(
         return Claim(statement, value, -math.inf, math.inf, **bounds)
     rng = np.random.default_rng(0)
     draws = [statistic(rows[rng.integers(len(rows), size=len(rows))]) for _ in range(N_BOOTSTRAPS)]
-    low, high = np.clip(2.0 * value - np.quantile(draws, [0.975, 0.025]), *limits)
-    return Claim(statement, value, float(low), float(high), **bounds)
+    if is_of_so_many_runs:
+        ends = value + np.quantile(draws, [0.025, 0.975]) - np.mean(draws)
+    else:
+        ends = 2.0 * value - np.quantile(draws, [0.975, 0.025])
+    low, high = np.clip(ends, *limits)
+    # Skewed draws may lie on one side of their mean; the value is always one of them.
+    return Claim(statement, value, min(float(low), value), max(float(high), value), **bounds)
 
 
 def sum_up(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -11,7 +11,9 @@ from umfi.experiments.simulations import (
     COLOURS,
     SIMULATIONS,
     claim_shares,
+    claim_spread,
     draw_shares,
+    lead_of,
     lead_of_pair,
     run_simulations,
     share_of,
@@ -35,6 +37,14 @@ DIFFERENCES = (
     ),
     ("The noise of x3 in the correlation data has variance 0.01, as in the authors' script."),
     (
+        "Tables have 1,000 rows, as in the text; the loop for the blood relation in the script has "
+        "5,000."
+    ),
+    (
+        "The script collects what its twelve workers return in the order in which they finish, so "
+        "that what the paper shows may stand beside the wrong feature at times; here it cannot."
+    ),
+    (
         "The paper's protocol drops the feature for the second forest, whose mtry is then 1 "
         "instead of 2; that alone gives unrelated features about a point. The matched protocol, "
         "beside it, does not. What is claimed of it is ours."
@@ -56,8 +66,10 @@ METHODS: Methods = {
     },
 }
 OURS = [name for name in METHODS if name != MCI]
-# Points of a hundred: so near is "equal", so little is "nothing".
-EQUAL_POINTS, NO_POINTS = 5.0, 3.0
+PAPERS = [name for name in METHODS if not name.endswith("matched")]
+# Points of a hundred: so near is "equal", so little is "nothing", and only a lead beyond what is
+# still "about the same" is clear.
+EQUAL_POINTS, NO_POINTS, SAME_POINTS = 5.0, 3.0, 2.0
 
 
 def measure(workshop: Workshop) -> Tables:
@@ -79,7 +91,7 @@ def judge(tables: Tables) -> list[Claim]:
         claims += [
             claim_shares(
                 table, "correlated_interactions", method, "x1 and x2 above x3 and x4 (points)",
-                lead_of_pair, least=0.0, is_strict=True, paper=_said(method, "clearly above"),
+                lead_of_pair, least=SAME_POINTS, paper=_said(method, "significantly greater"),
             ),
             claim_shares(
                 table, "correlated_interactions", method,
@@ -90,7 +102,7 @@ def judge(tables: Tables) -> list[Claim]:
     claims.append(
         claim_shares(
             table, "correlated_interactions", MCI, "x1 and x2 above x3 and x4 (points)",
-            lead_of_pair, least=-2.0, most=2.0, paper="about the same",
+            lead_of_pair, least=-SAME_POINTS, most=SAME_POINTS, paper="about the same",
         )
     )  # fmt: skip
     for method in OURS:
@@ -105,12 +117,32 @@ def judge(tables: Tables) -> list[Claim]:
                 least=-NO_POINTS, most=NO_POINTS, paper=_said(method, "close to zero"),
             ),
         ]  # fmt: skip
-    claims.append(
+    claims += [
+        claim_shares(
+            table, "correlation", method, "x2 above x1 (points)", lead_of("x2", "x1"),
+            least=0.0, is_strict=True, paper="slightly greater",
+        )
+        for method in (MCI, "transport, paper")
+    ]  # fmt: skip
+    claims += [
         claim_shares(
             table, "correlation", MCI, "x4 above zero (points)", share_of("x4"), least=0.5,
-            paper="above zero; usually above 5",
+            paper="above zero",
+        ),
+        claim_shares(
+            table, "correlation", MCI, "share of tables with more than 5 points to x4",
+            lambda rows: float((rows[:, 3] > 5.0).mean()), limits=(0.0, 1.0), least=0.5,
+            is_strict=True, paper="usually above 5",
+        ),
+    ]  # fmt: skip
+    claims += [
+        claim_spread(table, simulation, PAPERS, most=2.0, paper=words)
+        for simulation, words in (
+            ("nonlinear_interactions", "similar"),
+            ("correlation", "consistent across methods"),
         )
-    )  # fmt: skip
+        if table[table["simulation"] == simulation]["replication"].nunique() > 1
+    ]
     for method in OURS:
         claims += [
             claim_shares(

@@ -8,6 +8,7 @@ from umfi.experiments.claims import Claim, claim_of_number
 from umfi.experiments.genes import (
     KNOWN_GENES,
     OTHER_METHODS,
+    SHARED_FOREST,
     claim_rate,
     draw_genes,
     rates,
@@ -36,6 +37,7 @@ DIFFERENCES = (
         "Permutation methods are not clipped at zero in each run, as the authors do; medians "
         "above zero are the same."
     ),
+    SHARED_FOREST,
 )
 N_ITERATIONS = 200
 SHOWN = ("rates",)

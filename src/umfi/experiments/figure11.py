@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from umfi.experiments.claims import Claim, claim_of_number
 from umfi.experiments.genes import (
     CONTRIBUTION,
+    FINISHING_ORDER,
     KNOWN_GENES,
     MAIN_METHODS,
     NOT_ABOVE_ZERO,
@@ -41,6 +42,7 @@ DIFFERENCES = (
         "Marginal contribution counts scores below the majority class as the majority class "
         "(0.53); the authors' floor is 0.5 whatever the classes."
     ),
+    FINISHING_ORDER,
 )
 N_AT_ZERO = {"linear, paper": 14, "transport, paper": 10, CONTRIBUTION: 0}
 SHOWN = ("rates",)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from umfi.experiments.claims import Claim, claim_of_mean
+from umfi.experiments.genes import SHARED_FOREST
 from umfi.experiments.timing import draw_times, run_times
 from umfi.experiments.workshop import Methods, Tables, Workshop
 
@@ -28,6 +29,7 @@ DIFFERENCES = (
         "script for the others; here all methods run on the same forests and on as many threads "
         "as there are cores."
     ),
+    SHARED_FOREST,
     "572 rows, the text says 571.",
 )
 

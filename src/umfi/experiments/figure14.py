@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import umfi
 from umfi.experiments.claims import Claim
-from umfi.experiments.leakage import BEFORE, claim_told, draw_leakage, run_leakage
+from umfi.experiments.leakage import (
+    BEFORE,
+    DIFFERENCES_OF_LEAKAGE,
+    GOOD,
+    claim_told,
+    draw_leakage,
+    run_leakage,
+)
 from umfi.experiments.workshop import Methods, Tables, Workshop
 
 if TYPE_CHECKING:
@@ -27,6 +34,7 @@ DIFFERENCES = (
         "two joint removers stop as soon as extremely randomised trees find nothing, or after "
         "twelve rounds (sliced) and eight (chained)."
     ),
+    *DIFFERENCES_OF_LEAKAGE,
 )
 
 BINS_OF_30 = umfi.TransportRemover(rows_per_bin=30)
@@ -56,7 +64,7 @@ def judge(tables: Tables) -> list[Claim]:
                    paper="0.65 or more"),
     ]  # fmt: skip
     for remover in REMOVERS:
-        bounds: dict[str, Any] = {"most": 0.15} if remover in JOINT else {"least": 0.05}
+        bounds: dict[str, Any] = {"most": GOOD} if remover in JOINT else {"least": GOOD}
         if remover.endswith("paper"):
             bounds["paper"] = "leaks"
         claims.append(

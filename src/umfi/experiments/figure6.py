@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import umfi
 from umfi.experiments.claims import Claim
-from umfi.experiments.leakage import BEFORE, claim_told, draw_leakage, run_leakage
+from umfi.experiments.leakage import (
+    BEFORE,
+    DIFFERENCES_OF_LEAKAGE,
+    GOOD,
+    claim_told,
+    draw_leakage,
+    run_leakage,
+)
 from umfi.experiments.workshop import Methods, Tables, Workshop
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ DIFFERENCES = (
         "judged on."
     ),
     "Sliced removal and the matched form of transport, beside the paper's two, are ours.",
+    *DIFFERENCES_OF_LEAKAGE,
 )
 
 REMOVERS: Methods = {
@@ -61,8 +69,7 @@ def judge(tables: Tables) -> list[Claim]:
         ),
     ]  # fmt: skip
     for remover in REMOVERS:
-        # Less than that is what our verdict on removal calls good.
-        bound = 0.0 if remover in said else 0.05
+        bound = 0.0 if remover in said else GOOD
         bounds = {"least": 1.0} if remover == "linear, paper" else {"most": 0.0}
         claims.append(
             claim_told(

@@ -22,7 +22,9 @@ __all__ = [
     "SIMULATIONS",
     "Statistic",
     "claim_shares",
+    "claim_spread",
     "draw_shares",
+    "lead_of",
     "lead_of_pair",
     "run_simulations",
     "share_of",
@@ -49,6 +51,7 @@ def run_simulations(
     methods: Mapping[str, Mapping[str, Any]],
     n_replications: int,
     simulations: Sequence[str] = SIMULATIONS,
+    more_methods: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
 ) -> pd.DataFrame:
     """Return importances and shares: ``simulation, replication, method, feature, ...``.
 
@@ -60,6 +63,8 @@ def run_simulations(
     n_replications : int
         Fresh tables of each simulation.
     simulations : sequence of str
+    more_methods : dict, optional
+        From a simulation to methods that it alone has.
     """
     rows = []
     for number, simulation in enumerate(simulations):
@@ -68,7 +73,7 @@ def run_simulations(
         for replication in workshop.track(range(n_replications), title, n_parts=n_parts):
             seed = workshop.seed_of(simulation, replication)
             X, y = _simulate(simulation, seed)
-            for name, settings in methods.items():
+            for name, settings in {**methods, **(more_methods or {}).get(simulation, {})}.items():
                 own = dict(settings)
                 importances = workshop.run(
                     str(own.pop("method")), X, y, name, simulation, replication, **own
@@ -108,8 +113,14 @@ def share_of(*features: str) -> Statistic:
 
 
 def lead_of_pair(rows: NDArray[np.float64]) -> float:
-    """Return how far the mean of x1 and x2 lies above that of x3 and x4."""
-    return float(rows[:, :2].mean() - rows[:, 2:4].mean())
+    """Return how far the smaller mean of x1 and x2 lies above the larger one of x3 and x4."""
+    means = rows.mean(axis=0)
+    return float(means[:2].min() - means[2:4].max())
+
+
+def lead_of(feature: str, other: str) -> Statistic:
+    """Return the statistic of how far one feature lies above another, on average."""
+    return lambda rows: share_of(feature)(rows) - share_of(other)(rows)
 
 
 def claim_shares(
@@ -142,6 +153,35 @@ def claim_shares(
     both = np.hstack([rows, _shares(table, simulation, less)])
     return claim_of_rows(
         statement, both, lambda part: statistic(part[:, :4]) - statistic(part[:, 4:]), **bounds
+    )
+
+
+def claim_spread(
+    table: pd.DataFrame, simulation: str, methods: Sequence[str], **bounds: Any
+) -> Claim:
+    """Return the claim on how many times the spread of one method is that of another, at most.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of :func:`run_simulations`.
+    simulation : str
+    methods : sequence of str
+    **bounds
+        Of :class:`~umfi.experiments.claims.Claim`.
+    """
+
+    def ratio(rows: NDArray[np.float64]) -> float:
+        spreads = rows.std(axis=0).reshape(len(methods), 4).mean(axis=1)
+        return float(spreads.max() / spreads.min())
+
+    return claim_of_rows(
+        f"{simulation.replace('_', ' ')}: spread of the method that varies most over that which "
+        "varies least",
+        np.hstack([_shares(table, simulation, method) for method in methods]),
+        ratio,
+        limits=(1.0, np.inf),
+        **bounds,
     )
 
 

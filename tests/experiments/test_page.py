@@ -1,0 +1,38 @@
+"""What the page on the paper shows is what the tables beside it say."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+ARCHIVES = sorted((DOCS / "reproduction" / "tables").glob("*.zip"))
+
+
+@pytest.fixture(scope="module")
+def writer():
+    """Return the script that writes the page."""
+    specification = importlib.util.spec_from_file_location("writer", DOCS / "write_reproduction.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_tables_are_kept():
+    assert {"figure3", "figure9"} <= {path.stem for path in ARCHIVES}
+
+
+@pytest.mark.parametrize("name", [path.stem for path in ARCHIVES])
+def test_verdicts_on_the_page_are_those_of_the_tables_beside_it(name, writer, tmp_path):
+    verdict = (writer.judge_anew(name, tmp_path) / "verdict.md").read_text("utf-8")
+    assert verdict == (DOCS / "reproduction" / f"{name}.md").read_text("utf-8")
+    text = verdict.split("\n", maxsplit=1)[1].strip()
+    assert text in (DOCS / "reproduction.md").read_text("utf-8")
+
+
+def test_archives_of_the_same_tables_are_the_same(writer, tmp_path, monkeypatch):
+    own = writer.judge_anew("figure7", tmp_path)
+    monkeypatch.setattr(writer, "TABLES", tmp_path / "tables")
+    writer._pack("figure7", own)
+    kept = (DOCS / "reproduction" / "tables" / "figure7.zip").read_bytes()
+    assert (tmp_path / "tables" / "figure7.zip").read_bytes() == kept
