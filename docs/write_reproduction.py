@@ -59,10 +59,10 @@ def _pack(name: str, own: Path) -> None:
     """Keep the tables of an experiment, and what is known of them."""
     measured = json.loads((own / MEASURED_NAME).read_text("utf-8"))
     TABLES.mkdir(exist_ok=True)
-    with zipfile.ZipFile(TABLES / f"{name}.zip", "w", zipfile.ZIP_LZMA) as archive:
+    with zipfile.ZipFile(TABLES / f"{name}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for file in (MEASURED_NAME, *(f"{table}.csv" for table in measured["tables"])):
             entry = zipfile.ZipInfo(file, NO_DATE)
-            entry.compress_type = zipfile.ZIP_LZMA
+            entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, (own / file).read_bytes())
 
 

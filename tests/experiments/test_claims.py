@@ -54,6 +54,8 @@ def test_a_number_measured_once_has_no_interval():
     assert claim.numbers == "3"
     assert claim.verdict == "does not hold, by 1"
     assert claim.bounds == "at least 4"
+    exact = Claim("a rate", 0.3, 0.1 + 0.2, 0.3, least=0.3, most=0.3)
+    assert (exact.numbers, exact.bounds, exact.verdict) == ("0.3", "exactly 0.3", "holds")
 
 
 def test_few_runs_have_no_interval_and_say_so():

@@ -1,6 +1,8 @@
 """What the page on the paper shows is what the tables beside it say."""
 
 import importlib.util
+import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,7 @@ def writer():
 
 
 def test_tables_are_kept():
-    assert {"figure3", "figure9"} <= {path.stem for path in ARCHIVES}
+    assert "figure3" in {path.stem for path in ARCHIVES}
 
 
 @pytest.mark.parametrize("name", [path.stem for path in ARCHIVES])
@@ -30,9 +32,15 @@ def test_verdicts_on_the_page_are_those_of_the_tables_beside_it(name, writer, tm
     assert text in (DOCS / "reproduction.md").read_text("utf-8")
 
 
-def test_archives_of_the_same_tables_are_the_same(writer, tmp_path, monkeypatch):
+def test_archives_hold_the_tables_to_the_byte_and_no_dates(writer, tmp_path, monkeypatch):
     own = writer.judge_anew("figure7", tmp_path)
     monkeypatch.setattr(writer, "TABLES", tmp_path / "tables")
     writer._pack("figure7", own)
-    kept = (DOCS / "reproduction" / "tables" / "figure7.zip").read_bytes()
-    assert (tmp_path / "tables" / "figure7.zip").read_bytes() == kept
+    again = tmp_path / "tables" / "figure7.zip"
+    first = again.read_bytes()
+    os.utime(own / "measured.json", (0, 0))
+    writer._pack("figure7", own)
+    assert again.read_bytes() == first
+    kept = zipfile.ZipFile(DOCS / "reproduction" / "tables" / "figure7.zip")
+    assert zipfile.ZipFile(again).namelist() == kept.namelist()
+    assert all((own / name).read_bytes() == kept.read(name) for name in kept.namelist())

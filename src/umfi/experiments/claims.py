@@ -86,7 +86,7 @@ class Claim:
     @property
     def numbers(self) -> str:
         """The value with its interval."""
-        if self.low == self.high:
+        if round(self.high - self.low, DIGITS) == 0.0:
             return _say(self.value)
         if math.isinf(self.low):
             return f"{_say(self.value)} (too few runs for an interval)"
@@ -100,6 +100,8 @@ class Claim:
             return f"{below} {_say(self.most)}"
         if math.isinf(self.most):
             return f"{above} {_say(self.least)}"
+        if self.least == self.most:
+            return f"exactly {_say(self.least)}"
         return f"{_say(self.least)} to {_say(self.most)}"
 
     def to_plain(self) -> dict[str, Any]:

@@ -141,6 +141,7 @@ def judge(tables: Tables) -> list[Claim]:
             ("nonlinear_interactions", "similar"),
             ("correlation", "consistent across methods"),
         )
+        # One table has no spread.
         if table[table["simulation"] == simulation]["replication"].nunique() > 1
     ]
     for method in OURS:
