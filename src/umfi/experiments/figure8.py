@@ -35,9 +35,10 @@ CLAIM = (
 DIFFERENCES = (
     (
         "What the paper says of the blood relation here (x2 important for conditional "
-        "permutation, x1 near zero and x3 far more important with extra-trees) fits its script, "
-        "where x2 is noise that x3 is made of, and not its equations, which figure 1 fits; both "
-        "are run and judged, beside forests on the same tables."
+        "permutation, x1 near zero for marginal contribution) fits its script, where x2 is noise "
+        "that x3 is made of, and not its equations, which figure 1 fits; both are run and judged. "
+        "Where it compares extra-trees with the forests of figure 1, both are run on the same "
+        "tables here."
     ),
     (
         "Conditional permutation follows permimp's cells, on our own forests with randomForest's "
@@ -213,7 +214,10 @@ def judge(tables: Tables) -> list[Claim]:
 
 
 def draw(tables: Tables) -> Figure:
-    """Draw the shares: forests above, extra-trees below, a column a simulation."""
+    """Draw the shares: other methods above, extra-trees below, a column a simulation.
+
+    The blood relation has forests beside extra-trees.
+    """
     import matplotlib.pyplot as plt
 
     simulations = [*SIMULATIONS, SCRIPT]
@@ -225,7 +229,10 @@ def draw(tables: Tables) -> Figure:
         (axes[1], [MCI, *TREES], COLOURS[:3]),
     ):
         for ax, simulation in zip(row, simulations, strict=True):
-            draw_shares(tables["shares"], simulation, methods, ax, colours)
+            has_both = MCI in methods and simulation in BLOOD_RELATIONS
+            shown = [*methods, *ON_FORESTS] if has_both else methods
+            draw_shares(tables["shares"], simulation, shown, ax, COLOURS if has_both else colours)
         row[0].set_ylabel("share of the total (%)")
         row[0].legend(frameon=False, fontsize=8)
+    axes[1, -2].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(0.0, 0.57))
     return figure
