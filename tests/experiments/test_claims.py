@@ -1,5 +1,7 @@
 """Claims can fail, and say by how much."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,6 +64,11 @@ def test_few_runs_have_no_interval_and_say_so():
     claim = claim_of_rows("a mean", np.ones((2, 1)), lambda part: float(part.mean()), least=0.0)
     assert claim.numbers == "1 (too few runs for an interval)"
     assert claim.verdict == "holds, which may be chance"
+
+
+def test_bounds_that_are_sums_take_in_what_is_equal_to_them():
+    assert claim_of_number("a rate", 0.92, least=0.72, most=0.82 + 0.1).holds
+    assert not claim_of_number("a rate", math.inf, most=1.0).holds
 
 
 def test_strict_bounds_leave_ties_and_rounding_outside():

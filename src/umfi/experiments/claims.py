@@ -49,10 +49,9 @@ class Claim:
     is_strict: bool = False
 
     def _holds_at(self, value: float) -> bool:
-        value = round(value, DIGITS) if math.isfinite(value) else value
-        if self.is_strict:
-            return self.least < value < self.most
-        return self.least <= value <= self.most
+        # Bounds are sums too, such as a printed number and what counts as near to it.
+        least, value, most = (round(number, DIGITS) for number in (self.least, value, self.most))
+        return least < value < most if self.is_strict else least <= value <= most
 
     @property
     def holds(self) -> bool:
@@ -184,7 +183,7 @@ def claim_of_rows(
     small, and mirroring takes that off instead of adding it. So it is an interval for what ever
     more rows would give. Where the paper prints a number that belongs to so many runs, such as a
     count of medians above zero, the question is what as many other runs would give: then the
-    draws keep their order, and only their mean is moved to the value.
+    draws keep their order, and only their median is moved to the value.
 
     Parameters
     ----------
@@ -212,11 +211,12 @@ def claim_of_rows(
     rng = np.random.default_rng(0)
     draws = [statistic(rows[rng.integers(len(rows), size=len(rows))]) for _ in range(N_BOOTSTRAPS)]
     if is_of_so_many_runs:
-        ends = value + np.quantile(draws, [0.025, 0.975]) - np.mean(draws)
+        # By the median, which counts and shares can be, as they can be no mean.
+        ends = value + np.quantile(draws, [0.025, 0.975]) - np.median(draws)
     else:
         ends = 2.0 * value - np.quantile(draws, [0.975, 0.025])
     low, high = np.clip(ends, *limits)
-    # Skewed draws may lie on one side of their mean; the value is always one of them.
+    # Draws of an extreme may all lie on one side of it; what was found is always possible.
     return Claim(statement, value, min(float(low), value), max(float(high), value), **bounds)
 
 
