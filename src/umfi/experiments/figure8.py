@@ -233,6 +233,7 @@ def draw(tables: Tables) -> Figure:
             shown = [*methods, *ON_FORESTS] if has_both else methods
             draw_shares(tables["shares"], simulation, shown, ax, COLOURS if has_both else colours)
         row[0].set_ylabel("share of the total (%)")
-        row[0].legend(frameon=False, fontsize=8)
+        # Above the line at zero, which would strike a name through.
+        row[0].legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0.0, 0.07))
     axes[1, -2].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(0.0, 0.57))
     return figure
