@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from tests.conftest import needs_data
 from typer.testing import CliRunner
 
 import umfi
+from tests.conftest import needs_data
 from umfi.checkpoint.locks import FileLock
 from umfi.cli import app
 from umfi.experiments import EXPERIMENTS, conclude, reproduce

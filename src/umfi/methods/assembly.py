@@ -301,7 +301,8 @@ def _assemble_subsets(outline: Outline, answers_of: AnswersOf) -> _Assembled:
     context = largest
     if not runs and outline.runs and contexts[0] >= 0:
         runs, context = [0], contexts[0]
-        undone.append(f"sets S of at most {context} features were looked at")
+        size = "one feature" if context == 1 else f"{context} features"
+        undone.append(f"sets S of at most {size} were looked at")
 
     def best(feature: int, run: int) -> tuple[tuple[int, ...], ScorePair]:
         source = outline.representatives[feature]
