@@ -144,12 +144,12 @@ def test_an_interrupt_of_a_real_run_keeps_what_is_done_and_says_how_to_go_on(tmp
         [sys.executable, "-c", code], stderr=subprocess.PIPE, cwd=ROOT, text=True
     )
     try:
-        for _ in range(600):
+        for _ in range(2000):
             if path.exists() and any(one.answers for one in read_checkpoint(path)):
                 break
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        _, message = process.communicate(timeout=60)
+        _, message = process.communicate(timeout=90)
     finally:
         process.kill()
     assert process.returncode != 0

@@ -44,6 +44,12 @@ def path(tmp_path):
     return tmp_path / "run.umfi"
 
 
+@pytest.fixture
+def never_due(monkeypatch):
+    """Write only what is flushed, however slow the machine."""
+    monkeypatch.setattr("umfi.checkpoint.store.WRITE_SECONDS", float("inf"))
+
+
 def test_what_was_kept_is_read_again_and_one_file_is_left(path):
     write(path)
     assert os.listdir(path.parent) == ["run.umfi"]
@@ -115,6 +121,7 @@ def test_a_file_that_another_program_holds_is_refused(path, monkeypatch):
     begin(Checkpoint(path), IDENTITY, OUTLINE).close()
 
 
+@pytest.mark.usefixtures("never_due")
 def test_a_file_that_is_held_in_mid_run_is_written_later(path, monkeypatch):
     monkeypatch.setattr("umfi.checkpoint.store.BUSY_SECONDS", 0.05)
     section = begin(Checkpoint(path), IDENTITY, OUTLINE)
@@ -254,6 +261,7 @@ def test_answers_of_another_run_are_not_taken_from_the_rubble(path):
             begin(Checkpoint(path), IDENTITY | {"random_state": 8}, OUTLINE)
 
 
+@pytest.mark.usefixtures("never_due")
 def test_a_full_disk_costs_no_answer(tmp_path):
     """The limit on the size of files stands in for the disk: it fails in the same call."""
     path = tmp_path / "run.umfi"
@@ -276,6 +284,7 @@ def test_a_full_disk_costs_no_answer(tmp_path):
     assert len(run.answers["more"]) == 400
 
 
+@pytest.mark.usefixtures("never_due")
 def test_a_disk_that_stays_full_leaves_what_was_committed(tmp_path):
     path = tmp_path / "run.umfi"
     section = begin(Checkpoint(path), IDENTITY, OUTLINE)

@@ -230,13 +230,13 @@ def test_an_interrupt_stops_and_says_how_to_go_on(nasty, tmp_path):
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     kept = tmp_path / "out" / "unfinished-rank.umfi"
     try:
-        for _ in range(600):
+        for _ in range(2000):
             runs = umfi.checkpoint_status(kept) if kept.exists() else []
             if any(run.stages["done"].sum() > 0 for run in runs):
                 break
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=90)
     finally:
         process.kill()
     assert process.returncode == 130

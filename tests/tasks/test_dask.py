@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import dask
 import distributed
 import numpy as np
 import pandas as pd
@@ -39,10 +40,11 @@ def linger(columns, y, rng):
     value = float(np.mean(columns)) + rng.normal()
     permit = os.environ.get("UMFI_TEST_PERMIT")
     if permit and not os.path.exists(permit):
-        time.sleep(0.05)
+        time.sleep(0.2)
     return value
 
 
+@pytest.mark.timeout(600)  # Busy machines take long to give birth to ten workers.
 def test_a_run_outlives_ten_deaths_of_workers(table, tmp_path, monkeypatch):
     settings = {"power": linger, "repeats": 100}
     unbroken = run(table, **settings)
@@ -53,7 +55,7 @@ def test_a_run_outlives_ten_deaths_of_workers(table, tmp_path, monkeypatch):
 
     def kill(client):
         moments = random.Random(0)
-        deadline = time.monotonic() + 120.0
+        deadline = time.monotonic() + 400.0
         while len(killed) < 10 and not is_over.is_set() and time.monotonic() < deadline:
             time.sleep(moments.uniform(0.1, 0.8))
             pids = sorted(client.run(os.getpid, on_error="ignore").values())
@@ -63,6 +65,8 @@ def test_a_run_outlives_ten_deaths_of_workers(table, tmp_path, monkeypatch):
         permit.touch()
 
     with (
+        # A cluster lets a worker go that is away so long after a death of it, and be it a new one.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as cluster,
@@ -185,7 +189,7 @@ def test_nothing_is_left_on_the_cluster_after_a_run(table):
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         run(table, executor=client, repeats=1)
-        deadline = time.monotonic() + 10.0
+        deadline = time.monotonic() + 60.0
         while time.monotonic() < deadline and (any(client.has_what().values()) or _unpacked):
             time.sleep(0.1)
         assert not any(client.has_what().values())
