@@ -13,7 +13,9 @@ from umfi.experiments.genes import (
     claim_agreement,
     claim_chance,
     claim_more_spread,
+    claim_place,
     claim_rate,
+    other_genes,
 )
 from umfi.experiments.simulations import claim_shares, claim_spread, lead_of, lead_of_pair
 
@@ -152,6 +154,23 @@ def test_more_spread_is_that_of_the_first_over_that_of_the_second():
     table = _importances(wide=5.0 + 3.0 * (narrow - np.median(narrow, axis=0)), narrow=narrow)
     assert claim_more_spread(table, "wide", "narrow", least=1.0).value == pytest.approx(3, rel=0.01)
     assert not claim_more_spread(table, "narrow", "wide", least=1.0).holds
+
+
+def test_places_are_those_of_medians_with_an_interval():
+    rng = np.random.default_rng(4)
+    matrix = rng.normal(np.r_[np.arange(10.0), 4.5, 0.0, 0.1], 0.5, size=(30, 13))
+    table = _importances(linear=matrix)
+    genes, others = [*KNOWN_GENES, *other_genes(table)], other_genes(table)
+    assert others == ["other 0", "other 1", "other 2"]
+    first = claim_place(table, "linear", ["CCND1"], genes, "thirteen genes", most=1.0)
+    assert (first.value, first.low, first.high, first.verdict) == (1.0, 1.0, 1.0, "holds")
+    assert first.statement == "linear: place of CCND1 among the thirteen genes"
+    both = claim_place(table, "linear", ["CCND1", "other 0"], genes, "thirteen genes", most=1.0)
+    assert both.value == (1 + 6) / 2
+    assert both.statement.startswith("linear: mean place of CCND1, other 0")
+    # The last two are close, and which of them is last is chance.
+    last = claim_place(table, "linear", ["other 1"], others, "three", most=3.0)
+    assert last.low < last.high == 3.0
 
 
 def test_what_is_said_of_permuted_genes_together_says_nothing_of_one():

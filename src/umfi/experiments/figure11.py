@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from umfi.experiments.claims import Claim, claim_of_number
+from umfi.experiments.claims import Claim
 from umfi.experiments.genes import (
     CONTRIBUTION,
     FINISHING_ORDER,
-    KNOWN_GENES,
     MAIN_METHODS,
     NOT_ABOVE_ZERO,
     PAPERS,
@@ -16,13 +15,13 @@ from umfi.experiments.genes import (
     claim_agreement,
     claim_lead,
     claim_order,
+    claim_place,
     claim_rate,
     draw_genes,
-    place_of,
+    other_genes,
     rates,
     run_forests,
     run_genes,
-    wide,
 )
 from umfi.experiments.workshop import Tables, Workshop
 
@@ -68,17 +67,15 @@ def judge(tables: Tables) -> list[Claim]:
         for method, number in N_AT_ZERO.items()
     ]  # fmt: skip
     claims += claim_order(table, PAPERS)
-    others = [str(gene) for gene in wide(table, PAPERS[0]) if gene not in KNOWN_GENES]
+    others = other_genes(table)
     for method in PAPERS:
         claims += [
             claim_lead(table, method, "BCL11A first of all", ["BCL11A"], paper="first"),
-            claim_of_number(
-                f"{method}: place of CST9L among the forty other genes",
-                place_of(table, method, "CST9L", others),
-                most=5,
-                paper="among the first",
+            claim_place(
+                table, method, ["CST9L"], others, "forty other genes",
+                most=5.0, paper="among the first",
             ),
-        ]
+        ]  # fmt: skip
     claims += [
         claim_agreement(table, CONTRIBUTION, method, least=0.7, paper="fairly similar")
         for method in PAPERS

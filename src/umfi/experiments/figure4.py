@@ -27,8 +27,8 @@ DIFFERENCES = (
         "The paper took twelve threads of a laptop with 571 rows, and added features until an "
         "hour was over. Here each method runs up to some number of features; what an hour "
         "allows is found by a law fitted to these times: 2^p for all subsets, the number of "
-        "subsets for contexts of two, and p, p√p and p² for forests and removal of ultra- "
-        "marginal importance."
+        "subsets for contexts of two, and p, p√p and p² for forests and removal of "
+        "ultra-marginal importance."
     ),
 )
 

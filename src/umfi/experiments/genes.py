@@ -32,9 +32,10 @@ __all__ = [
     "claim_lead",
     "claim_more_spread",
     "claim_order",
+    "claim_place",
     "claim_rate",
     "draw_genes",
-    "place_of",
+    "other_genes",
     "rates",
     "run_forests",
     "run_genes",
@@ -147,6 +148,11 @@ def wide(table: pd.DataFrame, method: str) -> pd.DataFrame:
     own = table[table["method"] == method]
     order = list(dict.fromkeys(own["feature"]))
     return own.pivot_table(index="iteration", columns="feature", values="importance")[order]
+
+
+def other_genes(table: pd.DataFrame) -> list[str]:
+    """Return the forty genes that are not known to matter."""
+    return [str(gene) for gene in dict.fromkeys(table["feature"]) if gene not in KNOWN_GENES]
 
 
 def _rate(rows: NDArray[np.float64], is_known: NDArray[np.bool_], rate: str) -> float:
@@ -314,10 +320,45 @@ def claim_agreement(table: pd.DataFrame, one: str, other: str, **bounds: Any) ->
     )
 
 
-def place_of(table: pd.DataFrame, method: str, gene: str, among: Sequence[str]) -> int:
-    """Return the place of a gene's median among those of others, 1 for the largest."""
-    medians = wide(table, method).median()
-    return int((medians[[name for name in among if name != gene]] > medians[gene]).sum()) + 1
+def claim_place(
+    table: pd.DataFrame,
+    method: str,
+    genes: Sequence[str],
+    among: Sequence[str],
+    words: str,
+    **bounds: Any,
+) -> Claim:
+    """Return the claim on the place of a gene's median among others, 1 for the largest.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Of :func:`run_genes`.
+    method : str
+    genes : sequence of str
+        Of several the mean place.
+    among : sequence of str
+        Whose places are counted, these genes with them.
+    words : str
+        What these are called.
+    **bounds
+        Of :class:`Claim`.
+    """
+    chosen = np.array([gene in genes for gene in among])
+
+    def place(rows: NDArray[np.float64]) -> float:
+        medians = np.median(rows, axis=0)
+        return float((medians > medians[chosen, None]).sum(axis=1).mean() + 1.0)
+
+    kind = "place" if len(genes) == 1 else "mean place"
+    return claim_of_rows(
+        f"{method}: {kind} of {', '.join(genes)} among the {words}",
+        wide(table, method)[list(among)].to_numpy(),
+        place,
+        limits=(1.0, float(len(among))),
+        is_of_so_many_runs=True,
+        **bounds,
+    )
 
 
 def claim_accuracy(forests: pd.DataFrame, paper: float) -> Claim:
