@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import umfi
@@ -30,7 +31,8 @@ EXPECTED = {
 
 @pytest.fixture
 def small(monkeypatch):
-    """Make simulations small."""
+    """Make simulations small, and leave pictures to the test of every experiment."""
+    monkeypatch.setattr("umfi.experiments.figure1.draw", lambda tables: Figure(figsize=(1, 1)))
     monkeypatch.setattr("umfi.experiments.simulations.N_ROWS", 200)
     monkeypatch.setattr(
         "umfi.experiments.workshop.Workshop.choose", lambda self, *, quick, full: min(quick, 2)

@@ -1,9 +1,11 @@
 """Times of methods are those of a machine that has warmed up."""
 
+import numpy as np
 import pandas as pd
+import pytest
 
 import umfi
-from umfi.experiments import timing, workshop
+from umfi.experiments import figure4, timing, workshop
 from umfi.experiments.workshop import Workshop
 
 
@@ -24,3 +26,31 @@ def test_what_only_a_first_call_takes_is_not_timed(tmp_path, monkeypatch):
     assert list(seconds["seconds"]) == [1.0] * 4
     assert list(seconds["n_features"]) == [10, 10, 5, 5]
     assert calls == [5, 10, 10, 5, 5]
+
+
+def _hours(noise):
+    """Return the claim on all subsets, of times that follow their law but for some noise."""
+    counts = [5, 8, 10, 12]
+    rows = [
+        (figure4.SUBSETS, n, 0, 0.01 * 2.0**n * part)
+        for n, part in zip(counts, noise, strict=False)
+    ]
+    rows += [
+        (method, n, 0, 0.1 * n)
+        for method in figure4.METHODS
+        if method != figure4.SUBSETS
+        for n in counts
+    ]
+    table = pd.DataFrame(rows, columns=["method", "n_features", "repeat", "seconds"])
+    return figure4.judge({"seconds": table})[0]
+
+
+def test_what_an_hour_allows_is_as_sure_as_the_law_fits():
+    exact = np.log2(3600.0 / 0.01)
+    claim = _hours([1.0, 1.0, 1.0, 1.0])
+    assert [claim.value, claim.low, claim.high] == pytest.approx([exact] * 3)
+    claim = _hours([0.5, 1.0, 1.2, 1.0])
+    assert claim.low < claim.value < claim.high
+    once = _hours([1.0])
+    assert once.value == pytest.approx(exact)
+    assert "too few runs" in once.numbers

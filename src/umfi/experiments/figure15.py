@@ -82,6 +82,7 @@ def judge(tables: Tables) -> list[Claim]:
                 wide[[*LAST, *wide.columns.drop(list(LAST))]].to_numpy(),
                 _place_of_first_two,
                 limits=(1.0, 29.0),
+                is_of_so_many_runs=True,
                 least=20.0,
                 paper=said and "among the last",
             ),
