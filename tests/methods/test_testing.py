@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import umfi
+from tests.conftest import needs_data
 from umfi.errors import InputError
 from umfi.methods.features import Feature
 from umfi.methods.trials import _batch_sizes
@@ -37,6 +38,7 @@ def test_related_features_of_the_simulations_are_found(simulation, related, remo
     assert result.related(alpha=0.01, control="holm") == related
 
 
+@needs_data
 def test_the_weakest_gene_is_found_and_permuted_ones_are_not():
     X, y = umfi.datasets.load_brca(permuted=True, random_state=1)
     genes = [
