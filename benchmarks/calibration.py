@@ -23,32 +23,61 @@ from umfi.power import MAX_LEAKAGE
 HERE = Path(__file__).parent
 # Name, rows, number of tables.
 TABLES = [
-    ("noise", 200, 60),
+    ("noise", 100, 60),
+    ("noise", 300, 60),
+    ("noise", 1000, 20),
+    ("two classes", 100, 60),
+    ("two classes", 300, 40),
+    ("four classes", 300, 60),
+    ("four classes", 1000, 20),
     ("correlation", 300, 100),
     ("blood_relation", 300, 100),
     ("correlation", 1000, 40),
     ("blood_relation", 1000, 40),
     ("brca", 572, 10),
+    ("kinds", 100, 60),
+    ("kinds", 300, 60),
     ("mixed", 400, 40),
 ]
+N_CLASSES = {"noise": 0, "two classes": 2, "four classes": 4}
 UNRELATED = {
     "correlation": ["x4"],
     "blood_relation": ["x1", "x2"],
     "mixed": ["soil", "rain", "grade", "flag", "site"],
 }
-LEVELS = (0.05, 0.01)
+LEVELS = (0.05, 0.01, 0.001)
 
 
 def make_table(name: str, n_rows: int, seed: int) -> tuple[pd.DataFrame, pd.Series, list[str]]:
     """Return columns, response and the unrelated features."""
-    if name == "noise":
+    if name in N_CLASSES:
         rng = np.random.default_rng(seed)
-        X = pd.DataFrame(rng.normal(size=(n_rows, 5)), columns=list("abcde"))
-        return X, pd.Series(rng.normal(size=n_rows)), list(X)
+        X = pd.DataFrame(rng.normal(size=(n_rows, 8)), columns=list("abcdefgh"))
+        y = X["a"] + X["b"] * X["c"] + rng.normal(size=n_rows)
+        if N_CLASSES[name]:
+            y = pd.qcut(y, N_CLASSES[name], labels=list("wxyz")[: N_CLASSES[name]])
+        return X, y, list("defgh")
+    if name == "kinds":
+        return *make_kinds(n_rows, np.random.default_rng(seed)), list(KINDS)
     if name == "mixed":
         return *make_mixed_table(n_rows, np.random.default_rng(seed)), UNRELATED[name]
     X, y = umfi.datasets.simulate(name, n=n_rows, random_state=seed)
     return X, y, UNRELATED[name]
+
+
+KINDS = ("ties", "boolean", "rare", "five", "fifty")
+
+
+def make_kinds(n_rows: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.Series]:
+    """Return unrelated columns with ties and levels beside related ones."""
+    X = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
+    y = X["a"] + X["b"] * X["c"] + rng.normal(size=n_rows)
+    X["ties"] = np.round(1.5 * rng.normal(size=n_rows))
+    X["boolean"] = rng.random(n_rows) < 0.3
+    X["rare"] = rng.random(n_rows) < 0.1
+    X["five"] = rng.choice(list("pqrst"), n_rows)
+    X["fifty"] = [f"level {number}" for number in rng.integers(0, 50, n_rows)]
+    return X, y
 
 
 def make_mixed_table(n_rows: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.Series]:
@@ -123,7 +152,7 @@ def draw(found: pd.DataFrame, path: Path) -> None:
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
     for axis, top in zip(axes, (1.0, 0.1), strict=True):
-        for remover, style in zip(REMOVERS, ("-", "--"), strict=True):
+        for remover, style in zip(found["remover"].unique(), ("-", "--", ":"), strict=False):
             mine = found[(found["remover"] == remover) & is_trusted(found)]
             levels = np.sort(mine["p_value"].to_numpy())
             reached = np.arange(1, len(levels) + 1) / len(levels)
@@ -143,7 +172,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=float, default=1.0, help="share of the tables to run")
     parser.add_argument("--only", default="", help="run tables of this name alone")
-    parser.add_argument("--removers", nargs="+", default=list(REMOVERS))
+    parser.add_argument("--removers", nargs="+", default=[*REMOVERS, "sliced"])
     chosen = parser.parse_args()
     frames = []
     for remover in chosen.removers:

@@ -84,11 +84,9 @@ print(found)
 # With p-values
 # -------------
 #
-# The test says the same with an error rate. Its forests would have 300 trees by
-# default; 100 keep this page quick.
+# The test says the same with an error rate.
 
-power = umfi.ForestPower(n_trees=100)
-result = umfi.ultra_marginal(X, y, power=power, test="permutation", random_state=0)
+result = umfi.ultra_marginal(X, y, test="permutation", random_state=0)
 print(result)
 
 # %%
@@ -133,7 +131,6 @@ for name, remover in removers.items():
         curved,
         response,
         remover=remover,
-        power=power,
         test="permutation",
         random_state=0,
     )
@@ -142,12 +139,12 @@ for name, remover in removers.items():
 print(pd.DataFrame(rows).T)
 
 # %%
-# x1 is unrelated to y. With linear removal it is called related, and the result says
-# itself that it cannot be trusted: a leakage of nearly 1. With transport in four bins
-# it is called related as well, with a fourth of the importance, and *nothing* is
-# flagged: the curve inside a bin is too weak for a forest to tell x1 from what is left
-# of x3, and still strong enough to be of use once y is looked at. With bins of 50 rows
-# it is not called related.
+# x1 is unrelated to y. With linear removal it is called related, and the result itself
+# says that it cannot be trusted: a leakage of 0.8. With transport in four bins it is
+# called related as well, with a ninth of the importance, and *nothing* is flagged: the
+# curve inside a bin is too weak for a forest to predict x1 from what is left of x3, and
+# still strong enough to be of use once y is looked at. With bins of 50 rows it is not
+# called related.
 #
 # So a leakage of zero is needed, and is not a proof. Where you know of strong curves
 # between features, try smaller bins and see whether the answer stays.
@@ -162,11 +159,7 @@ print(pd.DataFrame(rows).T)
 
 coin = rng.choice([-1.0, 1.0], 600)
 unfaithful = pd.DataFrame({"coin": coin, "x3": hidden_cause * coin})
-print(
-    umfi.ultra_marginal(
-        unfaithful, response, power=power, test="permutation", random_state=0
-    )
-)
+print(umfi.ultra_marginal(unfaithful, response, test="permutation", random_state=0))
 
 # %%
 # The coin has no causal relation to y, and is found. What the test claims is still

@@ -30,8 +30,8 @@ print(subtype.value_counts())
 # Where the answer is known
 # -------------------------
 #
-# Importances are differences of out-of-bag accuracy: by how much a gene raises the
-# power of what the other 49 say without it. This is a single run.
+# Importances are in R² of the class indicators: by how much a gene raises the power of
+# what the other 49 say without it. This is a single run, one fit per gene.
 
 result = umfi.ultra_marginal(permuted, subtype, random_state=0)
 
@@ -44,7 +44,7 @@ def draw(importances, ax, title):
     ax.set_xticks(range(len(ordered)), ordered.index, rotation=90, fontsize=7)
     ax.axhline(0.0, color="black", linewidth=0.8)
     ax.set_xlim(-0.7, len(ordered) - 0.3)
-    ax.set_ylabel("importance (accuracy)")
+    ax.set_ylabel("importance (R²)")
     ax.set_title(title, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -54,17 +54,16 @@ draw(result.importances, ax, "Forty genes permuted; the ten known ones in blue")
 plt.show()
 
 # %%
-# The ten known genes come first, BCL11A and SLC22A5 at their head. But the last of
-# them, BRCA2 with 0.021, is hardly above the first of the permuted ones, with 0.017.
-# The forty permuted genes scatter around zero: that is what chance does in 572 rows.
+# The ten known genes come first, BCL11A and SLC22A5 at their head. The last of them is
+# TEX14 with 0.023; the first of the permuted ones has 0.003. The forty permuted genes
+# scatter around zero: that is what chance does in 572 rows.
 #
 # Which are beyond chance?
 # ------------------------
 #
-# A picture does not tell where chance begins. A test does. With forests it takes about
-# a minute for this table; with linear powers there is a closed form, and it takes a
-# second or two. A linear power sees straight lines and nothing else, so it may miss
-# genes that speak in other ways.
+# A picture does not show where chance begins. A test does. With linear powers there is
+# a closed form, which keeps this page quick. A linear power sees straight lines and
+# nothing else, so it may miss genes that speak in other ways.
 
 tested = umfi.ultra_marginal(
     permuted, subtype, power="linear", test="permutation", random_state=0
@@ -77,7 +76,7 @@ for control in ("fdr", "holm"):
 
 # %%
 # With the false discovery rate held at 5 %, all ten known genes are found and one
-# permuted gene, MARCH6, with a q-value of 0.045. About one in twenty of those found may
+# permuted gene, ZNF570, with a q-value of 0.045. About one in twenty of those found may
 # be false, and this is one. Holm's control, which keeps the chance of *any* false one
 # below 5 %, finds the ten and nothing else. It needs no new run.
 #
@@ -118,14 +117,12 @@ print("found by both:", int(is_found[related].sum()))
 # another subtype is another state of the whole cell.
 #
 # So the question "which genes are related?" has a dull answer here, and "how strongly?"
-# is the better one. In the second picture, too, BCL11A and SLC22A5 come first, and
-# eight of the ten known genes are among the first eleven. BRCA2 and TEX14 are far down,
-# and genes that are not on the list, such as MDP-1 and FLJ20489, stand before some that
-# are.
+# is the better one. In the second picture, too, BCL11A and SLC22A5 come first, and nine
+# of the ten known genes are among the first twelve. TEX14 is far down, and genes that
+# are not on the list, such as CST9L and MDP-1, stand before some that are.
 #
 # **What not to conclude.** A gene that is found need not cause anything: it may follow
 # from the subtype. The list of ten comes from earlier studies and is not all that is
 # true, so the other genes of the second table are not errors. A linear test that finds
-# nothing does not clear a gene. And importances say how much a gene tells about the
-# subtype, not how certain that is; MARCH6 above had an importance below zero, because
-# the test looks at more than hits and misses (:doc:`/inference`).
+# nothing does not clear a gene. And an importance says how much a gene predicts of the
+# subtype, not how certain that is (:doc:`/inference`).

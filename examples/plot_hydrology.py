@@ -42,7 +42,7 @@ plt.show()
 #
 # * **Ultra-marginal** (is it related?): the frequencies of dry and of very wet days
 #   follow, then forest cover, seasonality and slope. Porosity and permeability of the
-#   bedrock and porosity of the soil are last, around zero.
+#   bedrock and porosity of the soil are among the last, around zero.
 # * **Ablation** (what can no other replace?): nearly nothing of anything. Even
 #   precipitation has no more than 0.04, because the other 28 attributes know it well
 #   enough. The frequency of dry days has less than nothing.
@@ -88,7 +88,6 @@ plt.show()
 # **What not to conclude.** Forest cover goes with streamflow; that does not mean that
 # planting a forest brings water. Rain brings both. An attribute with a small importance
 # may act on streamflow in one region and not in another, which one number for all
-# catchments does not show. A single run varies by some hundredths, so the small
-# importances here are not told from chance: use ``repeats=`` and
-# ``test="permutation"``. And neighbouring catchments are not independent draws, so
-# p-values of this table would be too small.
+# catchments does not show. Whether a small importance is more than chance is for
+# ``test="permutation"`` to say. And neighbouring catchments are not independent draws,
+# so p-values of this table would be too small, and its intervals are too narrow.

@@ -96,8 +96,7 @@ def test_an_unrelated_column_of_many_levels_tells_nothing():
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"site": rng.integers(0, 50, 400).astype(str)})
     for y in (rng.normal(size=400), rng.choice(["a", "b", "c"], 400)):
-        chance = 0.0 if y.dtype == float else pd.Series(y).value_counts().max() / 400
-        assert umfi.predictive_power(X, y, random_state=0) < chance + 0.02
+        assert umfi.predictive_power(X, y, random_state=0) < 0.02
 
 
 def test_classes_are_told_by_categories():
@@ -106,7 +105,7 @@ def test_classes_are_told_by_categories():
     X = X[["soil", "noise"]]
     numbers = X.assign(soil=pd.factorize(X["soil"])[0])
     told = umfi.predictive_power(X, classes, random_state=0)
-    assert told > 0.5
+    assert told > 0.15
     assert told > umfi.predictive_power(numbers, classes, random_state=0) - 0.05
 
 

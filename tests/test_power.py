@@ -51,7 +51,7 @@ def test_forest_tells_signal_from_noise(power, table, classes):
     X, y = table
     assert umfi.predictive_power(X, y, power=power, random_state=0) > 0.7
     assert umfi.predictive_power(X[["x4"]], y, power=power, random_state=0) < 0.1
-    assert umfi.predictive_power(*classes, power=power, random_state=0) > 0.85
+    assert umfi.predictive_power(*classes, power=power, random_state=0) > 0.75
 
 
 @pytest.mark.parametrize("which", ["regression", "classification"])
@@ -133,18 +133,20 @@ def test_no_columns_have_the_chance_level(classes):
     seed = np.random.SeedSequence(0)
     target = read_target(y)
     for power in (umfi.ForestPower(), umfi.EstimatorPower(LogisticRegression())):
-        assert power.score(nothing, target, seed) == pytest.approx(0.7)
+        assert power.score(nothing, target, seed) == 0.0
+        by_votes = power.with_measure("accuracy")
+        assert by_votes.score(nothing, target, seed) == pytest.approx(0.7)
 
 
 def test_estimators_are_cross_validated(table, classes):
     X, y = table
     assert umfi.predictive_power(X, y, power=LinearRegression()) == pytest.approx(1.0)
     pipeline = make_pipeline(StandardScaler(), LogisticRegression())
-    assert umfi.predictive_power(*classes, power=pipeline) > 0.9
+    assert umfi.predictive_power(*classes, power=pipeline) > 0.8
     # A forest knows the rows it was fitted on; scored on other rows it does not.
     forest = RandomForestClassifier(n_estimators=10)
     noise = umfi.predictive_power(X[["x4"]], classes[1], power=forest, random_state=0)
-    assert noise < 0.75
+    assert noise < 0.1
 
 
 def test_estimators_are_seeded_and_never_fitted_themselves(classes):
@@ -221,7 +223,7 @@ def test_estimators_survive_folds_with_one_class():
         X, y, power=LogisticRegression(), subsample=30, repeats=8, random_state=0
     )
     # Some samples miss the rare class and are predicted without a fault.
-    assert result.scores["score_with"].max() == 1.0
+    assert (result.scores["score_with"] == 0.0).any()
 
 
 class Diverging(LinearRegression):
@@ -259,7 +261,6 @@ def test_shares_are_scored_by_their_squared_distance_from_the_truth(classes):
     truth = np.eye(len(target.classes))[target.labels]
     expected = 1.0 - np.mean(np.sum((totals / n_votes[:, np.newaxis] - truth) ** 2, axis=1))
     assert power.score(columns, target, seed) == pytest.approx(expected, abs=1e-12)
-    assert power.statistic(columns, target, seed) == power.score(columns, target, seed)
     assert power.measures["classification"] == "quadratic score"
     rates = np.bincount(target.labels) / target.n_rows
     nothing = power.score(columns.select([]), target, seed)
@@ -267,7 +268,16 @@ def test_shares_are_scored_by_their_squared_distance_from_the_truth(classes):
     assert nothing == pytest.approx(score_answers("brier", told, target))
 
 
-def test_votes_are_measured_unless_shares_are_asked_for():
-    assert umfi.ForestPower().measures["classification"] == "accuracy"
+def test_classes_are_measured_in_r2_of_their_indicators(classes):
+    assert umfi.ForestPower().measures["classification"] == "R²"
+    X, y = classes
+    columns, target, seed = read_columns(X), read_target(y), np.random.SeedSequence(0)
+    brier = umfi.ForestPower(measure="brier").score(columns, target, seed)
+    rates = np.bincount(target.labels) / target.n_rows
+    expected = 1.0 - (1.0 - brier) / (1.0 - np.sum(rates**2))
+    assert umfi.ForestPower().score(columns, target, seed) == pytest.approx(expected, abs=1e-12)
+
+
+def test_unknown_measures_name_the_nearest():
     with pytest.raises(InputError, match="did you mean 'brier'"):
         umfi.ForestPower(measure="brief")

@@ -24,8 +24,8 @@ __all__ = [
     "measure_of",
 ]
 
-ProtocolName = Literal["matched", "paper"]
-PROTOCOLS: tuple[str, ...] = ("matched", "paper")
+ProtocolName = Literal["one-fit", "matched", "paper"]
+PROTOCOLS: tuple[str, ...] = ("one-fit", "matched", "paper")
 
 
 @runtime_checkable
@@ -63,10 +63,10 @@ class PredictivePower(Protocol):
 
         Must depend on nothing but its arguments, accept a set of no columns, and release the GIL
         where it takes long. If it has an attribute ``measures``, that says what the score is, such
-        as ``"R²"``; see :func:`measure_of`. If it has a method ``statistic`` with the same
-        arguments, tests compare that instead, a score that says more of the same fit. If it has a
-        method ``refuse_columns(columns, n_rows)``, methods that score all columns at once call it
-        before any long work, for it to raise if it has no room for them.
+        as ``"R²"``; see :func:`measure_of`. If it has a method ``refuse_columns(columns,
+        n_rows)``, methods that score all columns at once call it before any long work, for it to
+        raise if it has no room for them. A power that predicts rows it was not fitted to is a
+        :class:`umfi.power.PredictingPower`, which has one fit, and intervals, where others refit.
         """
 
 
@@ -76,8 +76,8 @@ def measure_of(power: PredictivePower, task: Task) -> str:
     return str(measures[task]) if measures else "score"
 
 
-def check_protocol(protocol: str) -> ProtocolName:
-    """Return the protocol if it is one."""
-    if protocol not in PROTOCOLS:
+def check_protocol(protocol: str | None) -> ProtocolName | None:
+    """Return the protocol if it is one; None, the default, fits the power."""
+    if protocol is not None and protocol not in PROTOCOLS:
         raise unknown_name("protocol", protocol, PROTOCOLS)
-    return cast(ProtocolName, protocol)
+    return cast(ProtocolName | None, protocol)

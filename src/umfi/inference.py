@@ -22,6 +22,8 @@ __all__ = [
     "adjust_p_values",
     "is_settled",
     "permutation_test",
+    "row_interval",
+    "standard_error",
     "subsampling_interval",
     "subsampling_test",
 ]
@@ -34,6 +36,10 @@ MIN_INTERVAL_REPEATS = 20
 # is, the more time all rows take beside it.
 MIN_INTERVAL_SHARE, MAX_INTERVAL_SHARE = 0.2, 0.8
 
+# Rows are predicted and learned from: importances of forests vary over tables by 1.2 to 1.5 times
+# the error of the predicted rows alone, see benchmarks/intervals.py.
+ROW_ROLES = 2.0
+
 # With this many null scores at or above the feature's own it is decided (Besag and Clifford 1991):
 # a p-value of 5 / (number of null scores) tells all that is needed of an unrelated feature.
 ENOUGH_EXCEEDANCES = 5
@@ -41,8 +47,11 @@ ENOUGH_EXCEEDANCES = 5
 ROUNDING = 1e-12
 # As far as a tail is read.
 SMALLEST_TAIL = 1e-100
-# Fewer null scores do not tell a tail; two batches of nine do.
+# Fewer null scores do not tell a tail.
 MIN_TAIL_FREEDOM = 16
+# Null scores lean to the right, and few of them do not tell how much: so many standard errors more
+# are assumed. Two were chosen on null statistics of forests, see docs/inference.md.
+SKEWNESS_ERRORS = 2.0
 
 
 class PermutationTest(NamedTuple):
@@ -77,8 +86,8 @@ def permutation_test(
 
     Where no null score is as far up, the tail of a fitted distribution is used if it gives less:
     Pearson's type III with the null scores' variance and skewness, widened as a t distribution
-    is, and leaning by one standard error more than they do. For scores of a normal or gamma
-    distribution it gives 0.001 at most as often as that, or nearly so (measured, down to shape 4).
+    is, and leaning by two standard errors more than they do. Null scores are sums of squares of
+    what chance explains, which is why they lean.
 
     Parameters
     ----------
@@ -156,9 +165,8 @@ def _tail_p_value(statistic: float, batches: Sequence[NDArray[np.float64]]) -> f
     if spread <= _rounding(statistic, batches):
         return 1.0
     distance = (statistic - first.mean()) / (spread * np.sqrt(1.0 + 1.0 / len(first)))
-    # Null scores lean to the right where chance alone explains something, and few of them do not
-    # tell how much: one standard error more is assumed.
-    skewness = float(np.mean((deviations / spread) ** 3)) + np.sqrt(6.0 / len(deviations))
+    skewness = float(np.mean((deviations / spread) ** 3))
+    skewness += SKEWNESS_ERRORS * np.sqrt(6.0 / len(deviations))
     normal_distance = stats.norm.isf(max(stats.t.sf(distance, freedom), SMALLEST_TAIL))
     return float(max(stats.pearson3.sf(normal_distance, max(skewness, 0.0)), SMALLEST_TAIL))
 
@@ -194,6 +202,88 @@ def adjust_p_values(p_values: NDArray[np.float64], control: str = "fdr") -> NDAr
         adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * n_left), 1.0)
         return adjusted
     return p_values.copy()
+
+
+def standard_error(influences: NDArray[np.float64] | None) -> float:
+    """Return the standard error of an estimate from the influence of each row; NaN if unknown.
+
+    Parameters
+    ----------
+    influences : ndarray, shape (n_rows,), optional
+        NaN for rows that have no part in the estimate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> standard_error(np.array([1.0, 3.0, np.nan]))
+    1.0
+    """
+    if influences is None:
+        return float("nan")
+    known = influences[~np.isnan(influences)]
+    if len(known) < 2:
+        return float("nan")
+    return float(np.std(known, ddof=1) / np.sqrt(len(known)))
+
+
+def row_interval(
+    estimates: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    share: float,
+    n_rows: int,
+    level: float,
+) -> tuple[float, float]:
+    """Return an interval for the importance that fits of this many rows find.
+
+    The importance is a mean over rows, so it has a standard error (Williamson, Gilbert, Simon and
+    Carone 2021): that of the rows as they are predicted. Rows also vary as those that are learned
+    from, which in tables of some hundred rows adds about as much variance again, so twice the
+    variance is taken. Repeats on all rows share it. Repeats on subsamples, a share of the rows
+    each, share rows: of their variance the share s stays whatever their number r, and the rest is
+    divided by it, s + (1 - s) / r. Where rows do not tell the error, as for powers that only
+    score, the spread over subsamples does: they vary by σ²(1/m - 1/n), all rows by σ²/n (Politis,
+    Romano and Wolf 1999).
+
+    Parameters
+    ----------
+    estimates : ndarray, shape (n_repeats,)
+    errors : ndarray, shape (n_repeats,)
+        Standard errors, NaN where unknown.
+    share : float
+        Rows of a repeat as a share of all.
+    n_rows : int
+        Of all rows.
+    level : float
+
+    Returns
+    -------
+    low, high : float
+        NaN where nothing tells the error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = row_interval(np.array([0.3]), np.array([0.05]), 1.0, 100, 0.95)
+    >>> round(low, 3), round(high, 3)
+    (0.16, 0.44)
+    """
+    from scipy import stats
+
+    n_repeats = len(estimates)
+    freedom = n_rows - 1
+    if not np.isnan(errors).any():
+        variance = ROW_ROLES * float(np.mean(errors**2)) * (share + (1.0 - share) / n_repeats)
+        if n_repeats > 1:  # The chance of each fit.
+            variance += float(np.var(estimates, ddof=1)) / n_repeats
+        error = np.sqrt(variance)
+    elif n_repeats >= MIN_INTERVAL_REPEATS and MIN_INTERVAL_SHARE <= share <= MAX_INTERVAL_SHARE:
+        error = _standard_error(estimates, share)
+        freedom = n_repeats - 1
+    else:
+        return float("nan"), float("nan")
+    margin = float(error * stats.t.ppf(0.5 + level / 2.0, freedom))
+    estimate = float(np.mean(estimates))
+    return estimate - margin, estimate + margin
 
 
 def subsampling_interval(

@@ -1,4 +1,4 @@
-"""What an importance consists of: scores of two more contexts become four parts.
+"""What an importance consists of: four parts, from the scores of two more contexts.
 
 S is independent of the feature x, so I(Y; x | S) = I(Y; x) + synergy, with synergy at least zero
 (Theorem A.3 of the paper): what x says alone, and what it says only together with others. From the
@@ -14,81 +14,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.errors import listed
-from umfi.inference import subsampling_interval
+from umfi.inference import row_interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PARTS", "SCORED_PARTS", "describe_parts", "estimate_parts", "note_negative_parts"]
+__all__ = ["PARTS", "TESTED_PARTS", "describe_parts", "estimate_parts", "note_negative_parts"]
 
-# Each part, and what the importance is lessened by to get it; None where it has its own scores.
-PARTS = {"alone": None, "together": "alone", "irreplaceable": None, "replaceable": "irreplaceable"}
-SCORED_PARTS = tuple(part for part, less in PARTS.items() if less is None)
+PARTS = ("alone", "together", "irreplaceable", "replaceable")
+# The others are what is left of the importance without these.
+TESTED_PARTS = ("alone", "irreplaceable")
 
 
 def estimate_parts(
-    scores: pd.DataFrame,
-    part_scores: pd.DataFrame,
-    whole_scores: pd.DataFrame | None,
-    share: float,
-    level: float,
+    part_scores: pd.DataFrame, share: float, n_rows: int, level: float
 ) -> pd.DataFrame:
     """Return ``feature, part, estimate, low, high``: four rows a feature, in the columns' order.
 
     Parameters
     ----------
-    scores, whole_scores : DataFrame
-        Of the importance: of the repeats, and of the runs on all rows if there are intervals.
     part_scores : DataFrame
-        Of the scored parts, of the same repeats and runs.
+        Of each part, with its standard error.
     share : float
         Rows of a repeat as a share of all.
+    n_rows : int
+        Of all rows.
     level : float
-        Of the intervals; missing where there are none.
+        Of the intervals; missing where the error is unknown.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> rows = {"feature": ["x"], "repeat": [0], "importance": [0.5]}
-    >>> parts = {"feature": ["x"] * 2, "repeat": [0] * 2, "part": list(SCORED_PARTS)}
-    >>> found = estimate_parts(
-    ...     pd.DataFrame(rows), pd.DataFrame(parts | {"importance": [0.2, 0.4]}), None, 1.0, 0.95
-    ... )
-    >>> dict(zip(found["part"], found["estimate"].round(3)))
-    {'alone': 0.2, 'together': 0.3, 'irreplaceable': 0.4, 'replaceable': 0.1}
+    >>> rows = {"feature": "x", "repeat": 0, "part": PARTS, "importance": [0.2, 0.3, 0.4, 0.1]}
+    >>> found = estimate_parts(pd.DataFrame(rows | {"standard_error": 0.1}), 1.0, 100, 0.95)
+    >>> dict(zip(found["part"], found["high"].round(2)))
+    {'alone': 0.48, 'together': 0.58, 'irreplaceable': 0.68, 'replaceable': 0.38}
     """
     import pandas as pd
 
-    of_parts = part_scores.pivot_table(
-        index=["feature", "repeat"], columns="part", values="importance", sort=False
-    )
-    # Run by run, because parts of one run vary together.
-    of_repeats = _add_differences(scores, of_parts)
-    of_whole = of_repeats if whole_scores is None else _add_differences(whole_scores, of_parts)
     rows = []
-    for feature in dict.fromkeys(scores["feature"]):
-        for part in PARTS:
-            estimates = of_whole.loc[feature, part].to_numpy()
-            low, high = np.nan, np.nan
-            if whole_scores is not None:
-                repeated = of_repeats.loc[feature, part].to_numpy()
-                low, high = subsampling_interval(repeated, estimates, share, level)
-            rows.append((feature, part, float(estimates.mean()), low, high))
+    for (feature, part), own in part_scores.groupby(["feature", "part"], sort=False):
+        estimates = own["importance"].to_numpy()
+        errors = own["standard_error"].to_numpy()
+        interval = row_interval(estimates, errors, share, n_rows, level)
+        rows.append((feature, part, float(estimates.mean()), *interval))
     return pd.DataFrame(rows, columns=["feature", "part", "estimate", "low", "high"])
-
-
-def _add_differences(scores: pd.DataFrame, of_parts: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each feature and run, a column for each part."""
-    import pandas as pd
-
-    importances = scores.set_index(["feature", "repeat"])["importance"]
-    table = of_parts.loc[importances.index]
-    return pd.DataFrame(
-        {
-            part: table[part] if less is None else importances - table[less]
-            for part, less in PARTS.items()
-        }
-    )
 
 
 def describe_parts(table: pd.DataFrame) -> pd.DataFrame:
@@ -122,8 +92,9 @@ def note_negative_parts(parts: pd.DataFrame) -> list[str]:
         )
     if names["replaceable"]:
         notes.append(
-            f"Replaceable is below zero for {listed(names['replaceable'])}: with the others at "
-            "hand it adds more than its importance, because it tells what in them is not about the "
-            "response, as behind a collider."
+            f"Replaceable is below zero for {listed(names['replaceable'])}: to the others as they "
+            "are it adds more than its importance. That is so behind a collider, where it tells "
+            "what in them is not about the response; by a little also because irreplaceable is "
+            "refitted, and refitting finds somewhat more than averaging."
         )
     return notes

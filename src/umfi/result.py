@@ -16,7 +16,7 @@ from umfi.inference import (
     MIN_INTERVAL_REPEATS,
     MIN_INTERVAL_SHARE,
     adjust_p_values,
-    subsampling_interval,
+    row_interval,
 )
 from umfi.parts import PARTS, describe_parts, estimate_parts, note_negative_parts
 
@@ -26,15 +26,25 @@ if TYPE_CHECKING:
 
 __all__ = ["SCORE_COLUMNS", "TESTED_METHODS", "ImportanceResult", "load_result"]
 
-SCORE_COLUMNS = ("feature", "repeat", "score_with", "score_without", "importance")
+SCORE_COLUMNS = (
+    "feature",
+    "repeat",
+    "score_with",
+    "score_without",
+    "importance",
+    "standard_error",
+)
 
 # Those that take test="permutation".
 TESTED_METHODS = ("ultra_marginal", "decompose", "ablation", "bivariate")
 
-FRAME_NAMES = ("scores", "tests", "whole_scores", "part_scores", "part_tests")
+FRAME_NAMES = ("scores", "tests", "part_scores", "part_tests")
+
+# Columns of numbers that may be missing.
+NUMBERS = ["leakage", "standard_error"]
 
 FORMAT_NAME = "umfi.ImportanceResult"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 # A repr longer than a screen is not read.
 MAX_PRINTED_ROWS = 20
@@ -48,8 +58,10 @@ class ImportanceResult:
     ----------
     scores : DataFrame
         A row for each feature and repeat: ``feature, repeat, score_with, score_without,
-        importance``; the importance is the difference of the two scores, except where a method
-        says that it floors or clips. Features stand in the order of the table's columns.
+        importance, standard_error``; the importance is the difference of the two scores, except
+        where a method says that it floors or clips, and its standard error, from the rows of the
+        fit, is missing where the power only scores. Features stand in the order of the table's
+        columns.
     settings : dict
         The method, its arguments (``random_state`` as the seed and ``task`` as the task that was
         used; objects as the code that makes them), and what was found out about the data.
@@ -57,13 +69,10 @@ class ImportanceResult:
     tests : DataFrame, optional
         A row for each feature where a test was asked for: ``feature, p_value, tail,
         n_permutations, leakage, leaks``; see :attr:`table`.
-    whole_scores : DataFrame, optional
-        Like ``scores``, of all rows, where the repeats are subsamples: what intervals need.
     part_scores : DataFrame, optional
-        Like ``scores`` and ``whole_scores`` together, of each ``part`` that :func:`umfi.decompose`
-        scores beside the importance: ``"alone"`` and ``"irreplaceable"``.
+        Like ``scores``, of each ``part`` that :func:`umfi.decompose` finds.
     part_tests : DataFrame, optional
-        Like ``tests``, of these parts.
+        Like ``tests``, of the parts ``"alone"`` and ``"irreplaceable"``.
 
     Examples
     --------
@@ -77,26 +86,21 @@ class ImportanceResult:
     scores: pd.DataFrame
     settings: dict[str, Any]
     tests: pd.DataFrame | None = None
-    whole_scores: pd.DataFrame | None = None
     part_scores: pd.DataFrame | None = None
     part_tests: pd.DataFrame | None = None
 
     @property
     def importances(self) -> pd.Series:
-        """Mean importance of each feature, in the order of the columns; larger says more.
-
-        Of the repeats, or of the runs on all rows where there are intervals.
-        """
-        scores = self.scores if self.whole_scores is None else self.whole_scores
-        return scores.groupby("feature", sort=False)["importance"].mean().rename("importance")
+        """Mean importance of each feature, in the order of the columns; larger says more."""
+        return self.scores.groupby("feature", sort=False)["importance"].mean().rename("importance")
 
     @property
     def table(self) -> pd.DataFrame:
         """One row a feature, largest first, with what was asked for.
 
-        ``feature, importance``; ``spread``, the standard deviation over the repeats, missing when
-        there is only one, which is not a confidence interval; ``low, high``, the 95 % interval of
-        :meth:`intervals`, where repeats are subsamples; and after a test ``p_value``, ``q_value``
+        ``feature, importance``; ``low, high``, the 95 % interval of :meth:`intervals`; ``spread``,
+        the standard deviation over the repeats where there are several, which is not a confidence
+        interval; and after a test ``p_value``, ``q_value``
         (adjusted for the false discovery rate), ``related`` (at the test's level), ``tail`` (the
         p-value is read off a fitted tail), ``leakage`` and ``leaks`` (do not trust the p-value:
         the other features tell more about the feature than about its permuted copies); and
@@ -107,9 +111,10 @@ class ImportanceResult:
         import pandas as pd
 
         grouped = self.scores.groupby("feature", sort=False)["importance"]
-        table = pd.DataFrame({"importance": self.importances, "spread": grouped.std()})
-        if self.whole_scores is not None:
-            table = table.join(self.intervals().set_index("feature"))
+        table = pd.DataFrame({"importance": self.importances})
+        intervals = self._find_intervals(0.95).set_index("feature")
+        if intervals["low"].notna().any():
+            table = table.join(intervals)
         if self.tests is not None:
             tests = self.tests.set_index("feature")
             table["p_value"] = tests["p_value"]
@@ -119,6 +124,8 @@ class ImportanceResult:
             table["tail"] = tests["tail"]
             table["leakage"] = tests["leakage"]
             table["leaks"] = tests["leaks"]
+        if self.n_repeats > 1:
+            table["spread"] = grouped.std()
         if "removers" in self.settings:
             table["remover"] = pd.Series(self.settings["removers"])
         if self.part_scores is not None:
@@ -158,40 +165,48 @@ class ImportanceResult:
     def intervals(self, level: float = 0.95) -> pd.DataFrame:
         """Return confidence intervals: ``feature, low, high``, in the order of the columns.
 
-        They are for the importance that ever more rows of the same kind would show, and come from
-        subsamples without replacement: run the method with ``subsample=0.5`` and 20 repeats or
-        more.
+        They are for the importance that fits of this many rows find, and come from the rows of
+        the same fit: the importance is a mean over rows of what one row gains by the feature. As
+        rows grow in number that is the importance of the population; a forest of few rows may
+        find less (docs/inference.md). Powers that only score have none, unless the method is run
+        with ``subsample=0.5`` and 20 repeats or more.
 
         Examples
         --------
         >>> import umfi
         >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
-        >>> result = umfi.ultra_marginal(X, y, repeats=20, subsample=0.5, random_state=0)
+        >>> result = umfi.ultra_marginal(X, y, random_state=0)
         >>> wide, narrow = result.intervals(level=0.99), result.intervals(level=0.5)
         >>> bool((wide["high"] > narrow["high"]).all())
         True
         """
+        found = self._find_intervals(check_level("level", level))
+        if found["low"].isna().all():
+            raise InputError(
+                f"There are no intervals, because this method or power only scores: run it with "
+                f"subsample=0.5 ({MIN_INTERVAL_SHARE} to {MAX_INTERVAL_SHARE}) and "
+                f"repeats={MIN_INTERVAL_REPEATS} or more."
+            )
+        return found
+
+    def _find_intervals(self, level: float) -> pd.DataFrame:
+        """Return ``feature, low, high``, NaN where they are unknown."""
         import pandas as pd
 
-        level = check_level("level", level)
-        if self.whole_scores is None:
-            raise InputError(
-                f"There are no intervals: run the method with subsample=0.5 ({MIN_INTERVAL_SHARE} "
-                f"to {MAX_INTERVAL_SHARE}) and repeats={MIN_INTERVAL_REPEATS} or more."
-            )
-        of_subsamples = self.scores.groupby("feature", sort=False)["importance"]
-        of_all_rows = self.whole_scores.groupby("feature")["importance"]
+        # Results of earlier versions have none.
+        scores = {"standard_error": float("nan")} | dict(self.scores)
         rows = [
             (
                 feature,
-                *subsampling_interval(
-                    importances.to_numpy(),
-                    of_all_rows.get_group(feature).to_numpy(),
+                *row_interval(
+                    own["importance"].to_numpy(),
+                    own["standard_error"].to_numpy(),
                     self._sampled_share,
+                    self.settings.get("n_rows", 1),
                     level,
                 ),
             )
-            for feature, importances in of_subsamples
+            for feature, own in pd.DataFrame(scores).groupby("feature", sort=False)
         ]
         return pd.DataFrame(rows, columns=["feature", "low", "high"])
 
@@ -215,7 +230,7 @@ class ImportanceResult:
         if self.part_scores is None:
             raise InputError("There are no parts: run umfi.decompose instead of a method.")
         parts = estimate_parts(
-            self.scores, self.part_scores, self.whole_scores, self._sampled_share, level
+            self.part_scores, self._sampled_share, self.settings.get("n_rows", 1), level
         )
         if self.part_tests is None:
             return parts.assign(p_value=float("nan"))
@@ -347,8 +362,6 @@ class ImportanceResult:
         table = self.table
         hidden = len(table) - MAX_PRINTED_ROWS
         more = f"... and {hidden} more features: see .table" if hidden > 0 else ""
-        if self.n_repeats == 1:
-            table = table.drop(columns="spread")
         if "tail" in table:
             # A star is read at once; two columns of False are not.
             stars = table["tail"].map({True: "*", False: ""})
@@ -380,7 +393,7 @@ class ImportanceResult:
         if self.tests is None:
             return notes
         if self.settings.get("n_sampled_rows"):
-            notes.append("p-values are of all rows, spreads and intervals of subsamples.")
+            notes.append("p-values are of all rows, importances and intervals of subsamples.")
         if self.tests["tail"].any():
             notes.append("* read off a fitted tail: no permuted copy reached the feature.")
         notes += _note_leakage(self.tests, "", self._way_out())
@@ -423,9 +436,9 @@ def _note_leakage(tests: pd.DataFrame, of_what: str, way_out: str) -> list[str]:
 
 
 def _as_json(name: str, column: pd.Series) -> list[Any]:
-    """Return values as JSON knows them: leakage is null where it was not measured."""
+    """Return values as JSON knows them: what was not measured is null."""
     values: list[Any] = column.tolist()
-    return [None if value != value else value for value in values] if name == "leakage" else values
+    return [None if value != value else value for value in values] if name in NUMBERS else values
 
 
 def _counted(number: int, what: str) -> str:
@@ -462,6 +475,6 @@ def load_result(path: str | os.PathLike[str]) -> ImportanceResult:
         )
     frames = {name: pd.DataFrame(document[name]) for name in FRAME_NAMES if name in document}
     for frame in frames.values():
-        for name in frame.columns.intersection(["leakage"]):
+        for name in frame.columns.intersection(NUMBERS):
             frame[name] = frame[name].astype(float)  # A column of nothing but nulls is of objects.
     return ImportanceResult(settings=dict(document["settings"]), **frames)

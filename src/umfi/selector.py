@@ -38,7 +38,7 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     top : int, optional
         Keep so many features, those of largest importance; of equals the first.
     threshold : float, optional
-        Keep features of this importance or more, in units of the power: R², accuracy.
+        Keep features of this importance or more, in units of the power: R² by default.
     alpha : float
         Level at which features count as related.
     control : {"fdr", "by", "holm", "none"}
@@ -51,7 +51,7 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     remover : {"transport", "linear", "sliced", "chained", "auto"} or object, optional
         What takes from the other features all that they tell about one; by default ``"transport"``,
         and ``"linear"`` if the power is linear.
-    protocol : {"matched", "paper"}
+    protocol : {"one-fit", "matched", "paper"}, optional
         How the two scores of an importance are made comparable; ``"paper"`` has no test.
     power : str, ForestPower or other power, scikit-learn estimator or callable
         What measures predictive power; see :func:`umfi.ultra_marginal`.
@@ -116,7 +116,7 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         test: str | None = "auto",
         max_permutations: int = 199,
         remover: str | DependenceRemover | None = None,
-        protocol: str = "matched",
+        protocol: str | None = None,
         power: Any = "forest",
         task: str = "auto",
         kinds: Mapping[str, str] | None = None,

@@ -26,7 +26,10 @@ def our_scores(data, splitrule, mtry):
     table = pd.read_csv(DATA / f"{data}.csv")
     X, y = table.drop(columns=RESPONSES[data]), table[RESPONSES[data]]
     power = umfi.ForestPower(
-        n_trees=N_TREES, mtry=mtry, split="random" if splitrule == "extratrees" else "best"
+        n_trees=N_TREES,
+        mtry=mtry,
+        split="random" if splitrule == "extratrees" else "best",
+        measure="accuracy" if RESPONSES[data] == "class" else "r2",
     )
     return np.array(
         [umfi.predictive_power(X, y, power=power, random_state=seed) for seed in range(N_SEEDS)]

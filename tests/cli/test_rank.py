@@ -245,21 +245,18 @@ def test_an_interrupt_stops_and_says_how_to_go_on(nasty, tmp_path):
 
 
 def test_demo_ranks_a_real_table_and_writes_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("umfi.cli.rank.DEFAULT_REPEATS", 2)
     monkeypatch.setattr("umfi.cli.rank.DEFAULT_PERMUTATIONS", 3)
     ended = run("demo", "--out", tmp_path)
     assert ended.exit_code == 0
-    assert (
-        "ultra_marginal importance for diagnosis in accuracy: 569 rows, 30 features" in ended.stdout
-    )
+    assert "ultra_marginal importance for diagnosis in R²: 569 rows, 30 features" in ended.stdout
+    assert "95 % interval" in ended.stdout
     assert "Note: With --permutations 3 no p-value is below 0.25" in ended.stdout
     assert len(pd.read_csv(tmp_path / "importance.csv")) == 30
     assert (tmp_path / "importance.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "report.html").stat().st_size < 500_000
 
 
-def test_demo_shows_and_writes_the_parts_that_were_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr("umfi.cli.rank.DECOMPOSE_REPEATS", 1)
+def test_demo_shows_and_writes_the_parts_that_were_computed(tmp_path):
     ended = run("demo", "--out", tmp_path, "--parts")
     assert ended.exit_code == 0
     table = pd.read_csv(tmp_path / "importance.csv")

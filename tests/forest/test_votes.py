@@ -8,7 +8,7 @@ from tests.naive import forest as naive
 from umfi.forest import (
     Growth,
     Response,
-    majority_classes,
+    no_donors,
     out_of_bag_totals,
     rank_columns,
     subsampled_totals,
@@ -104,7 +104,9 @@ def test_trees_put_levels_in_the_twins_order(rows_per_tree, max_positions, n_cla
         tally = out_of_bag_totals(table, response, growth, 0, 5, np.uint64(SEED))
     else:
         by_row = np.ascontiguousarray(table.positions.T)
-        tally = subsampled_totals(table, by_row, response, growth, 0, 5, np.uint64(SEED))
+        tally, _ = subsampled_totals(
+            table, by_row, response, growth, no_donors(3, 150), 0, 5, np.uint64(SEED)
+        )
 
     expected, expected_votes = naive.forest_totals(
         values.T.tolist(),
@@ -141,7 +143,9 @@ def test_bins_and_subsampled_trees_equal_the_twin(rows_per_tree, n_classes, is_r
         tally = out_of_bag_totals(table, kernel_response, growth, 0, 4, np.uint64(SEED))
     else:
         by_row = np.ascontiguousarray(table.positions.T)
-        tally = subsampled_totals(table, by_row, kernel_response, growth, 0, 4, np.uint64(SEED))
+        tally, _ = subsampled_totals(
+            table, by_row, kernel_response, growth, no_donors(5, 200), 0, 4, np.uint64(SEED)
+        )
 
     middles = np.take_along_axis(table.sorted_values, table.positions.astype(int), axis=1)
     expected, expected_votes = naive.forest_totals(
@@ -167,7 +171,10 @@ def test_rows_have_as_many_votes_when_trees_are_subsampled():
     response = Response(values[:, 0].copy(), np.zeros(2000, np.int32), 0)
     whole = out_of_bag_totals(table, response, Growth(1, 5, False), 0, 20, np.uint64(1))
     by_row = np.ascontiguousarray(table.positions.T)
-    part = subsampled_totals(table, by_row, response, Growth(1, 5, False, 300), 0, 20, np.uint64(1))
+    growth = Growth(1, 5, False, 300)
+    part, _ = subsampled_totals(
+        table, by_row, response, growth, no_donors(2, 2000), 0, 20, np.uint64(1)
+    )
     np.testing.assert_array_equal(part.n_votes, whole.n_votes)
     assert part.n_votes.mean() / 20 == pytest.approx(np.exp(-1), abs=0.01)
 
@@ -217,16 +224,6 @@ def test_constant_columns_give_one_leaf_that_predicts_the_bootstrap_mean():
         np.uint64(3),
     )
     assert len(set(totals[n_votes == 1, 0])) == 1
-
-
-def test_majority_equals_the_twin_and_no_class_is_favoured():
-    votes = np.array([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0], [1.0, 1.0, 1.0]] * 200)
-    classes = majority_classes(votes, np.uint64(SEED), 100)
-    assert classes.tolist() == naive.majority(votes.tolist(), SEED, 100)
-    assert set(classes[::3]) == {1}
-    counts = np.bincount(classes[2::3], minlength=3)
-    # 200 draws from three: standard deviation 6.7, so 5 of them are 33.
-    assert (abs(counts - 200 / 3) < 33).all()
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 8])

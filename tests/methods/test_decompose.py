@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.parts import PARTS, SCORED_PARTS
+from umfi.parts import PARTS
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def test_every_part_has_an_interval_by_default(result):
 
 def test_importance_and_irreplaceable_are_those_of_the_methods(table):
     # The same permutations, seeds and fits, to the bit.
-    settings = {"repeats": 2, "subsample": None, "random_state": 3}
+    settings = {"repeats": 2, "random_state": 3}
     parts = umfi.decompose(*table, **settings)
     whole = umfi.ultra_marginal(*table, **settings)
     pd.testing.assert_frame_equal(parts.scores, whole.scores)
@@ -49,7 +49,7 @@ def test_importances_of_the_linear_power_are_those_of_its_closed_form(shape):
     rng = np.random.default_rng(0)
     X = rng.normal(size=shape)
     y = 2.0 * X[:, 0] + X[:, 1] + rng.normal(size=shape[0])
-    settings = {"power": "linear", "repeats": 1, "subsample": None, "random_state": 0}
+    settings = {"power": "linear", "random_state": 0}
     parts = umfi.decompose(X, y, **settings)
     whole = umfi.ultra_marginal(X, y, power="linear", random_state=0)
     np.testing.assert_allclose(parts.importances, whole.importances, atol=1e-9)
@@ -68,8 +68,6 @@ def test_leakage_of_irreplaceable_is_told():
         x**2 + 0.1 * rng.normal(size=300),
         test="permutation",
         max_permutations=19,
-        repeats=1,
-        subsample=None,
         random_state=0,
     )
     assert any("p-values of irreplaceable there may be too small" in note for note in found.notes)
@@ -88,9 +86,7 @@ def test_results_with_parts_are_saved_and_loaded(result, tmp_path):
 
 
 def test_tests_give_p_values_to_what_is_scored(table):
-    found = umfi.decompose(
-        *table, test="permutation", max_permutations=30, repeats=1, subsample=None, random_state=0
-    )
+    found = umfi.decompose(*table, test="permutation", max_permutations=30, random_state=0)
     rows = found.table.set_index("feature")
     assert rows.loc["x2", "alone_p_value"] < 0.05
     assert rows.loc["x2", "irreplaceable_p_value"] < 0.05
@@ -103,9 +99,7 @@ def test_tests_give_p_values_to_what_is_scored(table):
 def test_categories_have_no_p_value_of_irreplaceable_and_a_note_says_so(table):
     X, y = table
     X = X.assign(soil=np.tile(["clay", "sand", "silt", "loam"], 50))
-    found = umfi.decompose(
-        X, y, test="permutation", max_permutations=19, repeats=1, subsample=None, random_state=0
-    )
+    found = umfi.decompose(X, y, test="permutation", max_permutations=19, random_state=0)
     assert "irreplaceable_p_value" not in found.table
     assert any(note.startswith("No p-values of irreplaceable.") for note in found.notes)
 
@@ -113,9 +107,7 @@ def test_categories_have_no_p_value_of_irreplaceable_and_a_note_says_so(table):
 def test_groups_constants_and_copies_have_parts(table):
     X, y = table
     X = X.assign(same=1.0, copy=X["x2"])
-    found = umfi.decompose(
-        X, y, groups={"pair": ["x1", "x3"]}, repeats=1, subsample=None, random_state=0
-    )
+    found = umfi.decompose(X, y, groups={"pair": ["x1", "x3"]}, random_state=0)
     rows = found.table.set_index("feature")
     assert (rows.loc["same", list(PARTS)] == 0.0).all()
     assert (rows.loc["copy"].dropna() == rows.loc["x2"].dropna()).all()
@@ -125,13 +117,13 @@ def test_groups_constants_and_copies_have_parts(table):
 
 def test_every_remover_takes_part(table):
     for remover in ("linear", "sliced", "auto"):
-        found = umfi.decompose(*table, remover=remover, repeats=1, subsample=None, random_state=0)
+        found = umfi.decompose(*table, remover=remover, random_state=0)
         assert found.table.set_index("feature").loc["x2", "alone"] > 0.3
 
 
 def test_the_readable_form_shows_each_part_with_its_interval(result):
     text = repr(result)
-    assert text.startswith("decompose of 'y' in R² (200 rows, 4 features, 20 repeats)")
+    assert text.startswith("decompose of 'y' in R² (200 rows, 4 features, 1 repeat)")
     for part in PARTS:
         assert part in text
     assert " to " in text
@@ -145,8 +137,7 @@ def test_results_without_parts_say_where_they_come_from(table):
 
 def test_scores_behind_the_parts_are_kept(result):
     counts = result.part_scores.groupby("part")["feature"].count()
-    # 20 subsamples and 4 runs on all rows, of 4 features.
-    assert counts.to_dict() == dict.fromkeys(sorted(SCORED_PARTS), 96)
+    assert counts.to_dict() == dict.fromkeys(sorted(PARTS), 4)
 
 
 def test_bad_input_is_refused_before_anything_runs(table, monkeypatch):

@@ -89,7 +89,7 @@ def test_a_remover_cannot_hide_leakage_by_fitting_these_rows():
     x = rng.normal(size=400)
     X = pd.DataFrame({"x": x, "follower": x + rng.normal(size=400)})
     found = umfi.diagnose(X, remover=Overfitted(), random_state=0).table
-    assert found.loc[0, "excess"] > 0.1
+    assert found.loc[0, "excess"] > 0.05
     assert found.loc[0, "verdict"] != "good"
 
 

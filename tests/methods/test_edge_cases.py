@@ -83,7 +83,8 @@ def test_boolean_columns(method):
     result = method(X, y, power=POWER, random_state=0)
     assert result.table["feature"][0] == "a"
     assert result.importances["a"] > 0.25
-    assert result.importances[["b", "c"]].abs().max() < 0.1
+    # Of two equal classes R² moves twice as far as accuracy.
+    assert result.importances[["b", "c"]].abs().max() < 0.2
 
 
 @pytest.mark.parametrize("method", METHODS[:4], **by_name)
@@ -123,7 +124,10 @@ def test_a_subsample_may_miss_a_class():
     X = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100)})
     y = np.array(["common"] * 98 + ["rare"] * 2)
     result = umfi.ultra_marginal(X, y, power=POWER, random_state=0, repeats=4, subsample=30)
-    assert result.scores["score_with"].max() == 1.0
+    # Where all rows are of one class there is nothing to explain.
+    is_one_class = result.scores["score_with"] == 0.0
+    assert is_one_class.any()
+    assert (result.scores["standard_error"][is_one_class] == 0.0).all()
 
 
 def test_a_share_of_all_rows_is_all_rows(table):

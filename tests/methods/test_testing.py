@@ -12,7 +12,7 @@ import umfi
 from tests.conftest import needs_data
 from umfi.errors import InputError
 from umfi.methods.features import Feature
-from umfi.methods.trials import _batch_sizes
+from umfi.methods.trials import Plan, _batch_sizes
 
 POWER = umfi.ForestPower(n_trees=50)
 REMOVERS = ["linear", "transport"]
@@ -33,7 +33,7 @@ def run(X, y, method=umfi.ultra_marginal, **arguments):
     ],
 )
 def test_related_features_of_the_simulations_are_found(simulation, related, remover):
-    X, y = umfi.datasets.simulate(simulation, n=300, random_state=3)
+    X, y = umfi.datasets.simulate(simulation, n=400, random_state=3)
     result = run(X, y, remover=remover)
     assert result.related(alpha=0.01, control="holm") == related
 
@@ -144,7 +144,8 @@ def test_p_values_of_unrelated_features_are_as_small_as_they_should_be(remover):
     for level in (0.1, 0.3):
         error = np.sqrt(level * (1 - level) / 60)
         assert np.mean(np.array(p_values) <= level) < level + 2.5 * error
-    assert np.mean(p_values) == pytest.approx(0.5, abs=0.12)
+    # Half of them, whose importance is not above zero, are 1.
+    assert 0.3 < np.mean(np.array(p_values) == 1.0) < 0.7
 
 
 def test_the_test_looks_at_all_rows_and_repeats_at_theirs():
@@ -158,23 +159,13 @@ def test_the_test_looks_at_all_rows_and_repeats_at_theirs():
     pd.testing.assert_frame_equal(shared, second.scores)
 
 
-def test_tests_by_name_grow_more_trees_than_a_forest_is_told():
-    X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
-    settings = {"max_permutations": 3, "test": "full-permutation"}
-    named = run(X, y, power="forest", **settings)
-    told = run(X, y, power=umfi.ForestPower(n_trees=300), **settings)
-    fewer = run(X, y, power=umfi.ForestPower(), **settings)
-    pd.testing.assert_frame_equal(named.tests, told.tests)
-    pd.testing.assert_frame_equal(named.scores, fewer.scores)
-
-
 @pytest.mark.parametrize("n_rows", [20, 90, 150, 1000])
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_batches_hold_as_many_copies_as_the_rows_bear(n_rows, n_columns):
     feature = Feature("x", tuple(range(n_columns)), is_constant=False, n_directions=n_columns)
-    most = max(3, min(9, n_rows // (15 * n_columns) - 1))
+    most = max(3, min(19, n_rows // (15 * n_columns) - 1))
     for n_permutations in range(1, 200):
-        sizes = _batch_sizes(n_permutations, n_rows, feature)
+        sizes = _batch_sizes(Plan(n_permutations, 0.05, True), n_rows, feature)
         assert sum(sizes) == n_permutations
         assert max(sizes) <= most
         # From the second batch on a score needs another to be compared with.
@@ -255,8 +246,6 @@ def test_the_importance_lies_in_its_interval():
     result = umfi.ultra_marginal(X, y, power=power, repeats=20, subsample=0.2, random_state=0)
     table = result.table
     assert ((table["low"] < table["importance"]) & (table["importance"] < table["high"])).all()
-    whole = result.whole_scores.groupby("feature")["importance"].mean()
-    assert result.importances.to_dict() == whole.to_dict()
 
 
 def test_results_of_the_first_format_are_still_read(tmp_path):
@@ -266,10 +255,10 @@ def test_results_of_the_first_format_are_still_read(tmp_path):
     document = json.loads(path.read_text())
     document["version"] = 1
     del document["settings"]["n_sampled_rows"], document["settings"]["groups"]
+    del document["scores"]["standard_error"]
     path.write_text(json.dumps(document))
     old = umfi.load_result(path)
-    pd.testing.assert_frame_equal(old.table, result.table)
-    assert repr(old) == repr(result)
+    pd.testing.assert_frame_equal(old.table, result.table.drop(columns=["low", "high"]))
     with pytest.raises(InputError, match="There are no intervals"):
         old.intervals()
 
@@ -284,25 +273,34 @@ def test_results_with_tests_and_intervals_survive_saving(tmp_path):
     pd.testing.assert_frame_equal(loaded.intervals(0.8), result.intervals(0.8))
 
 
-def test_intervals_come_with_subsamples_alone():
+def test_intervals_come_with_one_fit_and_powers_that_only_score_need_subsamples():
     X, y = umfi.datasets.simulate("correlation", n=120, random_state=0)
-    power = umfi.ForestPower(n_trees=10)
-    result = umfi.bivariate(X, y, power=power, repeats=20, subsample=0.5, random_state=0)
+    result = umfi.bivariate(X, y, power=POWER, random_state=0)
     assert (result.table["low"] < result.table["high"]).all()
-    assert result.n_repeats == 20
-    assert len(result.scores) == 80
     wide, narrow = result.intervals(0.99), result.intervals(0.5)
     assert (wide["low"] < narrow["low"]).all()
+    subsampled = umfi.bivariate(X, y, power="foci", repeats=20, subsample=0.5, random_state=0)
+    assert (subsampled.table["low"] < subsampled.table["high"]).all()
     for settings in (
         {"repeats": 20},
         {"repeats": 5, "subsample": 0.5},
         {"repeats": 20, "subsample": 0.9},
         {"repeats": 20, "subsample": 0.17},
     ):
-        plain = umfi.bivariate(X, y, power=power, random_state=0, **settings)
+        plain = umfi.bivariate(X, y, power="foci", random_state=0, **settings)
         assert "low" not in plain.table
         with pytest.raises(InputError, match="There are no intervals"):
             plain.intervals()
+
+
+@pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.bivariate, umfi.decompose])
+def test_no_table_calls_a_feature_related_whose_importance_is_not_above_zero(method):
+    rng = np.random.default_rng(0)
+    for seed in range(6):
+        X = rng.normal(size=(80, 5))
+        y = X[:, 0] + 3.0 * rng.normal(size=80)
+        table = run(X, y, method, alpha=0.9, random_state=seed).table
+        assert (table["importance"][table["p_value"] < 1.0] > 0.0).all()
 
 
 @pytest.mark.parametrize(
@@ -312,7 +310,8 @@ def test_intervals_come_with_subsamples_alone():
         ({"test": ["permutation"]}, "'permutation'"),
         ({"max_permutations": 0}, "max_permutations=0"),
         ({"alpha": 5}, "alpha=5"),
-        ({"protocol": "paper"}, "protocol='matched'"),
+        ({"protocol": "paper"}, "leave protocol out"),
+        ({"protocol": "one-fit", "power": "foci"}, "only scores: pass protocol='matched'"),
     ],
 )
 def test_bad_settings_are_refused(arguments, message):

@@ -1,90 +1,72 @@
-"""The first look of a test decides what is clear, and the rest is tested anew."""
+"""A sequential test is decided by what its batches gave, however they came."""
 
 import numpy as np
 import pytest
 
-import umfi
 from umfi.methods.features import Feature
-from umfi.methods.trials import FIRST_LOOK, MAX_COPIES, Plan, Trial
+from umfi.methods.trials import MAX_COPIES, MAX_REFITS, Plan, Trial
 
 FEATURE = Feature("x", (0,), is_constant=False, n_directions=1)
 NULLS = np.random.default_rng(0).normal(size=400)
 
 
-def make_trial(max_permutations=199, *, n_rows=1000, **settings):
-    plan = Plan(max_permutations, 0.05, **{"is_sequential": True, "is_screened": True, **settings})
-    return Trial(plan, n_rows, FEATURE, 0)
+def make_trial(**settings):
+    plan = Plan(199, 0.05, **{"is_sequential": True, **settings})
+    return Trial(plan, 1000, FEATURE, 0)
 
 
-def answer(trial, own):
+def make_batch(number, n_copies, own):
+    scores = NULLS[number * MAX_COPIES :][:n_copies].tolist()
+    return {"scores": [own, *scores] if number == 0 else scores}
+
+
+def answer(trial, own, n_ahead=1):
     """Give a trial what it wants until it wants no more; return the numbers of its batches."""
     answers, numbers = {}, []
-    while trial.next_batch is not None:
-        _, number, n_copies = trial.next_batch
-        numbers.append(number)
-        start = (number - FIRST_LOOK) * MAX_COPIES
-        scores = NULLS[start : start + n_copies].tolist()
-        is_first = number in (0, FIRST_LOOK)
-        answers[trial.next_batch] = [own, *scores] if is_first else scores
+    while wanted := trial.next_batches(n_ahead):
+        for name in wanted:
+            numbers.append(name[1])
+            answers[name] = make_batch(*name[1:], own)
         trial.advance(answers)
     return numbers
 
 
-def test_a_clear_relation_is_decided_by_the_first_look():
+@pytest.mark.parametrize("own", [40.0, 0.0], ids=["clear relation", "like its copies"])
+def test_what_is_clear_is_decided_by_one_batch(own):
     trial = make_trial()
-    assert answer(trial, own=40.0) == [FIRST_LOOK, FIRST_LOOK + 1]
-    assert trial.outcome.is_tail
-    assert trial.outcome.n_permutations == 2 * MAX_COPIES
+    assert answer(trial, own) == [0]
+    assert trial.outcome.is_tail == (own > 1.0)
+    assert trial.outcome.n_permutations <= MAX_COPIES
 
 
-def test_a_feature_like_its_copies_is_decided_by_the_first_look():
+def test_what_is_unclear_gets_all_its_copies():
     trial = make_trial()
-    assert max(answer(trial, own=0.0)) < 0
-    assert trial.outcome.p_value > 0.2
+    assert answer(trial, own=2.2) == list(range(len(trial.sizes)))
+    assert trial.outcome.n_permutations == sum(trial.sizes) == 199
 
 
-def test_what_is_unclear_is_tested_anew_with_all_its_copies():
-    trial = make_trial()
-    numbers = answer(trial, own=2.2)
-    assert numbers == [FIRST_LOOK, FIRST_LOOK + 1, *range(len(trial.sizes) - 2)]
-    own_copies = trial.outcome.n_permutations
-    assert own_copies == sum(trial.sizes[2:]) == 199
+def test_a_full_test_never_stops_early():
+    trial = make_trial(is_sequential=False)
+    assert answer(trial, own=40.0) == list(range(len(trial.sizes)))
+
+
+def test_batches_ahead_change_no_conclusion():
+    trial, ahead = make_trial(), make_trial()
+    answer(trial, own=2.2)
+    answer(ahead, own=2.2, n_ahead=4)
+    assert ahead.outcome == trial.outcome
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("protocol", "part", "most"),
     [
-        {"is_screened": False},
-        {"n_rows": 100},
-        {"max_permutations": 18},
-        {"is_screened": False, "is_sequential": False},
+        ("one-fit", "importance", MAX_COPIES),
+        ("one-fit", "alone", MAX_COPIES),
+        ("one-fit", "irreplaceable", MAX_REFITS),
+        ("matched", "importance", MAX_REFITS),
     ],
 )
-def test_there_is_no_first_look_where_it_could_not_decide(settings):
-    trial = make_trial(**settings)
-    assert trial.n_screened == 0
-    assert sum(trial.sizes) == settings.get("max_permutations", 199)
-
-
-def test_a_full_test_and_other_powers_have_no_first_look():
-    X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
-    for power in (umfi.ForestPower(n_trees=10), "linear"):
-        result = umfi.bivariate(X, y, power=power, test="permutation", random_state=0)
-        assert not Plan.from_settings(result.settings).is_screened
-    settings = {"max_permutations": 99, "alpha": 0.05, "n_features": 4, "power": "forest"}
-    assert Plan.from_settings(settings | {"test": "permutation"}).is_screened
-    assert not Plan.from_settings(settings | {"test": "full-permutation"}).is_screened
-
-
-def test_batches_ahead_stay_within_a_look_and_change_no_conclusion():
-    trial, ahead = make_trial(), make_trial()
-    assert [number for _, number, _ in ahead.next_batches(9)] == [FIRST_LOOK, FIRST_LOOK + 1]
-    answer(trial, own=2.2)
-    answers = {}
-    while wanted := ahead.next_batches(4):
-        for name in wanted:
-            start = (name[1] - FIRST_LOOK) * MAX_COPIES
-            scores = NULLS[start : start + name[2]].tolist()
-            answers[name] = [2.2, *scores] if name[1] in (0, FIRST_LOOK) else scores
-        ahead.advance(answers)
-    assert ahead.outcome == trial.outcome
+def test_one_fit_has_more_copies_than_refitting(protocol, part, most):
+    settings = {"test": "permutation", "max_permutations": 199, "alpha": 0.05, "n_features": 4}
+    plan = Plan.from_settings(settings | {"protocol": protocol}, part)
+    assert max(Trial(plan, 1000, FEATURE, 0).sizes) == most

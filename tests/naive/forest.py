@@ -55,10 +55,12 @@ class Tree:
         prune=True,
         rows_per_tree=None,
         n_levels=None,
+        candidate_of=None,
     ):
+        self.candidate_of = candidate_of or [-1] * len(columns)
         self.columns, self.response, self.labels = columns, response, labels
         self.n_classes, self.mtry, self.min_node_rows = n_classes, mtry, min_node_rows
-        self.is_random, self.prune = is_random, prune
+        self.is_random = is_random
         self.stream = Stream(seed, number)
         n_rows = len(columns[0])
         draws = [self.stream.below(n_rows) for _ in range(n_rows)]
@@ -69,7 +71,7 @@ class Tree:
         if n_levels is not None:
             self.columns = self.arrange_levels(in_bag, n_levels)
         self.predictions = {}
-        self.root = self.grow(in_bag, self.out_of_bag)
+        self.root = self.grow(in_bag, self.out_of_bag, not prune)
 
     def arrange_levels(self, in_bag, n_levels):
         """Return the columns with categories numbered by the mean response of the tree's rows."""
@@ -94,8 +96,8 @@ class Tree:
             arranged.append([float(order.index(int(value))) for value in column])
         return arranged
 
-    def grow(self, rows, out_rows):
-        if self.prune and not out_rows:
+    def grow(self, rows, out_rows, is_needed):
+        if not out_rows and not is_needed:
             return None
         cut = None if self.is_leaf(rows) else self.find_cut(rows)
         if cut is None:
@@ -104,10 +106,12 @@ class Tree:
                 self.predictions[row] = value
             return value
         feature, threshold = cut
+        is_needed = is_needed or self.candidate_of[feature] >= 0
         column = self.columns[feature]
         sides = []
         for goes in (lambda row: column[row] <= threshold, lambda row: column[row] > threshold):
-            sides.append(self.grow([r for r in rows if goes(r)], [r for r in out_rows if goes(r)]))
+            left_in, left_out = [r for r in rows if goes(r)], [r for r in out_rows if goes(r)]
+            sides.append(self.grow(left_in, left_out, is_needed))
         return feature, threshold, *sides
 
     def is_leaf(self, rows):
@@ -194,6 +198,60 @@ class Tree:
             node = left if row_values[feature] <= threshold else right
         return node
 
+    def path_of(self, row):
+        """Return the columns that a row is divided by, from the root on."""
+        node, path = self.root, []
+        while isinstance(node, tuple):
+            feature, threshold, left, right = node
+            path.append(feature)
+            node = left if self.columns[feature][row] <= threshold else right
+        return path
+
+    def average_out(self, orders, n_donors):
+        """Return for each row and candidate on its path the predictions with donors' values.
+
+        ``orders`` holds the rows in the order of each candidate.
+        """
+        n_rows, found = len(self.columns[0]), {}
+        for row in self.out_of_bag:
+            met = [self.candidate_of[feature] for feature in self.path_of(row)]
+            met = [candidate for candidate in met if candidate >= 0]
+            if not met:
+                continue
+            first = self.stream.below(n_rows)
+            for candidate in dict.fromkeys(met):
+                donors = [
+                    orders[candidate][(first + number * n_rows // n_donors) % n_rows]
+                    for number in range(n_donors)
+                ]
+                found[row, candidate] = [
+                    self.predict(
+                        [
+                            column[donor if of == candidate else row]
+                            for column, of in zip(self.columns, self.candidate_of, strict=True)
+                        ]
+                    )
+                    for donor in donors
+                ]
+        return found
+
+
+def averaged_changes(columns, response, labels, n_classes, orders, n_donors, n_trees, **settings):
+    """Return how the summed predictions or votes change when each candidate is averaged out."""
+    n_rows = len(columns[0])
+    changes = [[[0.0] * max(1, n_classes) for _ in range(n_rows)] for _ in orders]
+    for number in range(n_trees):
+        tree = Tree(columns, response, labels, n_classes, number=number, **settings)
+        for (row, candidate), predictions in tree.average_out(orders, n_donors).items():
+            own = tree.predictions[row]
+            for prediction in predictions:
+                if labels is None:
+                    changes[candidate][row][0] += (1.0 / n_donors) * (prediction - own)
+                else:
+                    changes[candidate][row][int(prediction)] += 1.0 / n_donors
+                    changes[candidate][row][int(own)] -= 1.0 / n_donors
+    return changes
+
 
 def forest_totals(
     columns,
@@ -231,8 +289,3 @@ def forest_totals(
             else:
                 totals[row][int(prediction)] += 1.0
     return totals, n_votes
-
-
-def majority(votes, seed, number):
-    stream = Stream(seed, number)
-    return [draw_among_largest(row, stream) for row in votes]

@@ -12,8 +12,11 @@ def fit(design, response, penalties):
     )[0]
 
 
-def leave_one_out(columns, response, penalty):
-    """Return predictions, shape (n_rows, n_responses); columns have unit variance before."""
+def leave_one_out(columns, response, penalty, averaged=None):
+    """Return predictions, shape (n_rows, n_responses); columns have unit variance before.
+
+    The column ``averaged`` is predicted with at its mean.
+    """
     n_rows = len(columns)
     values = (columns - columns.mean(axis=0)) / columns.std(axis=0)
     design = np.column_stack([np.ones(n_rows), values])
@@ -21,7 +24,10 @@ def leave_one_out(columns, response, penalty):
     predictions = np.empty_like(response)
     for row in range(n_rows):
         known = np.arange(n_rows) != row
-        predictions[row] = design[row] @ fit(design[known], response[known], penalties)
+        at = design[row].copy()
+        if averaged is not None:
+            at[1 + averaged] = 0.0
+        predictions[row] = at @ fit(design[known], response[known], penalties)
     return predictions
 
 

@@ -20,7 +20,7 @@ from umfi.tasks.crews import _folder_prefix
 from umfi.tasks.parcels import MIN_LARGE_BYTES, pack
 
 POWER = umfi.ForestPower(n_trees=25)
-FRAMES = ("scores", "tests", "whole_scores", "part_scores", "part_tests")
+FRAMES = ("scores", "tests", "part_scores", "part_tests")
 
 
 @pytest.fixture(scope="module")

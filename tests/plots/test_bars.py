@@ -41,7 +41,9 @@ def test_units_are_named():
     X, y = umfi.datasets.simulate("correlation", n=40, random_state=0)
     power = umfi.ForestPower(n_trees=2)
     assert "R²" in umfi.bivariate(X, y, power=power).plot().get_xlabel()
-    assert "accuracy" in umfi.bivariate(X, y > 0, power=power).plot().get_xlabel()
+    assert "R²" in umfi.bivariate(X, y > 0, power=power).plot().get_xlabel()
+    voting = umfi.ForestPower(n_trees=2, measure="accuracy")
+    assert "accuracy" in umfi.bivariate(X, y > 0, power=voting).plot().get_xlabel()
     assert "mean squared error" in umfi.permutation(X, y, power=power).plot().get_xlabel()
 
 

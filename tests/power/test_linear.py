@@ -35,14 +35,27 @@ def test_classes_are_told_by_the_largest_fit_to_their_indicators():
     labels = np.select([y < -1.0, y > 1.0], ["a", "b"], "c")
     columns, target, _ = read_table(X, labels)
     told = naive.leave_one_out(X, np.eye(3)[target.labels], 0.0)
-    power = umfi.LinearPower(penalty=0.0)
+    power = umfi.LinearPower(penalty=0.0, measure="accuracy")
     expected = np.mean(told.argmax(axis=1) == target.labels)
     assert power.score(columns, target, SEED) == pytest.approx(expected)
     shares = np.clip(told, 0.0, 1.0)
     shares /= shares.sum(axis=1, keepdims=True)
-    assert power.statistic(columns, target, SEED) == pytest.approx(
-        score_answers("brier", Answers(shares), target)
+    assert umfi.LinearPower(penalty=0.0).score(columns, target, SEED) == pytest.approx(
+        score_answers("r2", Answers(shares), target)
     )
+
+
+@pytest.mark.parametrize(("n_columns", "penalty"), [(5, 0.0), (5, 7.0), (60, 100.0)])
+def test_averaging_out_takes_away_the_coefficient_of_the_fit_without_each_row(n_columns, penalty):
+    X, y = make_table(40, n_columns)
+    columns, target, _ = read_table(X, y)
+    power = umfi.LinearPower(penalty=penalty)
+    own, others = columns.select([1]), columns.without([1])
+    found = power.average_out(others, [own], target, SEED)
+    known = naive.leave_one_out(X, y[:, np.newaxis], penalty)[:, 0]
+    np.testing.assert_allclose(found.known.values, known, atol=1e-9)
+    without = naive.leave_one_out(X, y[:, np.newaxis], penalty, averaged=1)[:, 0]
+    np.testing.assert_allclose(found.without(0).values, without, atol=1e-9)
 
 
 @pytest.mark.parametrize(("n_columns", "penalty"), [(5, 0.0), (5, 7.0), (60, 100.0)])
@@ -53,10 +66,13 @@ def test_contest_equals_removal_and_fit_without_each_row(n_columns, penalty):
     permutations = [rng.permutation(40) for _ in range(2)]
     contest = LinearContest(umfi.LinearPower(penalty=penalty), columns, target)
     own = columns.select([1])
-    [found] = contest.score([[own, *(own.take_rows(rows) for rows in permutations)]])
+    [found] = contest.average_out([[own, *(own.take_rows(rows) for rows in permutations)]])
     told = naive.leave_one_out_beside(X, 1, permutations, y[:, np.newaxis], penalty)
-    expected = [score_answers("r2", Answers(one[:, 0]), target) for one in told]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    # Beside one candidate is what is left without the two others.
+    for place, expected in enumerate(told):
+        others = [number for number in range(3) if number != place]
+        values = found.known.values + found.changes[others].sum(axis=0)
+        np.testing.assert_allclose(values, expected[:, 0], atol=1e-9)
 
 
 def test_contests_of_any_shape_are_scored_in_their_order():
@@ -67,9 +83,11 @@ def test_contests_of_any_shape_are_scored_in_their_order():
     shuffled = np.random.default_rng(0).permutation(60)
     blocks = [columns.select(places) for places in ([0], [6], [1, 2], [3])]
     contests = [[block, block.take_rows(shuffled)] for block in blocks]
-    together = contest.score(contests)
-    alone = [contest.score([one])[0] for one in contests]
-    np.testing.assert_allclose(together, alone, atol=1e-12)
+    together = contest.average_out(contests)
+    for found, one in zip(together, contests, strict=True):
+        [alone] = contest.average_out([one])
+        np.testing.assert_allclose(found.known.values, alone.known.values, atol=1e-12)
+        np.testing.assert_allclose(found.changes, alone.changes, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [150, 2000])

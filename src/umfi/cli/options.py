@@ -100,11 +100,12 @@ Permutations = Annotated[
     int | None, option("--permutations", metavar="N", help="At most so many copies a feature; 199.")
 ]
 Repeats = Annotated[
-    int | None, option("--repeats", metavar="N", help="5 by default, decompose 20.")
+    int | None,
+    option("--repeats", metavar="N", help="1 by default, 5 for methods without intervals."),
 ]
 Subsample = Annotated[
     float | None,
-    option("--subsample", metavar="SHARE", help="Of rows a repeat; 0.5 gives intervals."),
+    option("--subsample", metavar="SHARE", help="Fraction of the rows in each repeat."),
 ]
 Alpha = Annotated[
     float | None, option("--alpha", metavar="LEVEL", help="False discovery rate of related, 0.05.")

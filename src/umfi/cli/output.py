@@ -260,7 +260,7 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
             f"{low:.4f} to {high:.4f}"
             for low, high in zip(table["low"], table["high"], strict=True)
         ]
-    elif result.n_repeats > 1:
+    elif "spread" in table:
         shown["spread"] = table["spread"].map(lambda one: "" if one != one else f"{one:.4f}")
     if "p_value" in table:
         stars = table["tail"].map({True: "*", False: ""})

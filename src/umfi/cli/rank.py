@@ -43,7 +43,9 @@ METHODS = (
 )
 REMOVING_METHODS = ("ultra_marginal", "decompose")
 TESTS = ("permutation", "full-permutation", "none")
-DEFAULT_REPEATS, DEFAULT_PERMUTATIONS, DECOMPOSE_REPEATS = 5, 199, 20
+DEFAULT_PERMUTATIONS = 199
+# Of methods without intervals, whose spread over repeats says how far chance goes.
+DEFAULT_REPEATS = 5
 
 
 Method = Annotated[
@@ -155,8 +157,8 @@ def _refuse_idle(method: str, methods: tuple[str, ...], given: dict[str, Any]) -
 
 
 def _usual_repeats(method: str) -> int:
-    """Return how often all is run: what decompose says needs intervals."""
-    return DECOMPOSE_REPEATS if method == "decompose" else DEFAULT_REPEATS
+    """Return how often everything is run: once where the rows of one fit give intervals."""
+    return 1 if method in TESTED_METHODS else DEFAULT_REPEATS
 
 
 def demo(
@@ -195,14 +197,8 @@ def demo(
         }
         if remover is not None:
             settings["remover"] = remover
-        if parts:
-            settings["repeats"] = DECOMPOSE_REPEATS
-        else:
-            settings |= {
-                "test": "permutation",
-                "max_permutations": DEFAULT_PERMUTATIONS,
-                "repeats": DEFAULT_REPEATS,
-            }
+        if not parts:
+            settings |= {"test": "permutation", "max_permutations": DEFAULT_PERMUTATIONS}
         method = "decompose" if parts else "ultra_marginal"
         _rank(
             method,

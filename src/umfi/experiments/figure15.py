@@ -33,8 +33,12 @@ CONTRIBUTION = "marginal contribution"
 _SETTINGS: Methods = {
     "linear, paper": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
     "transport, paper": {"method": "ultra_marginal", "remover": BINS_OF_30, "protocol": "paper"},
-    "linear, matched": {"method": "ultra_marginal", "remover": "linear"},
-    "transport, matched": {"method": "ultra_marginal", "remover": BINS_OF_30},
+    "linear, matched": {"method": "ultra_marginal", "remover": "linear", "protocol": "matched"},
+    "transport, matched": {
+        "method": "ultra_marginal",
+        "remover": BINS_OF_30,
+        "protocol": "matched",
+    },
     CONTRIBUTION: {"method": "marginal_contribution", "max_context": 2},
 }
 METHODS: Methods = {name: {"power": "extra-trees", **own} for name, own in _SETTINGS.items()}

@@ -72,7 +72,8 @@ class Scratch(NamedTuple):
     next_row : the next row of the chain, shape (n_rows,)
     left_counts, node_counts : weight of each class, shape (n_classes,)
     reciprocals : 1 / weight, so that scanning cuts needs no division, shape (n_rows + 1,)
-    stack : nodes that wait: bounds in both row arrays and node number, shape (n_rows + 2, 5)
+    stack : nodes that wait: bounds in both row arrays, node number and whether the node is needed
+        though no row may be out of bag in it, shape (n_rows + 2, 6)
     """
 
     stream: NDArray[np.uint64]
@@ -136,7 +137,7 @@ def new_scratch(table: RankTable, n_rows: int, n_classes: int) -> Scratch:
         np.empty(n_classes, dtype=np.int64),
         np.empty(n_classes, dtype=np.int64),
         reciprocals,
-        np.empty((n_rows + 2, 5), dtype=np.int64),
+        np.empty((n_rows + 2, 6), dtype=np.int64),
     )
 
 

@@ -48,6 +48,8 @@ def grow_recorded_tree(
         predictions,
         recorded,
         True,
+        True,
+        np.full(table.positions.shape[0], -1, dtype=np.int64),
     )
     unseen = np.sort(scratch.out_of_bag[:n_out_of_bag])
     return recorded, own, n_nodes, unseen, predictions[unseen]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.jit import inlined_kernel, kernel
+from umfi.jit import inlined_kernel
 
-__all__ = ["count_draws", "draw_below", "draw_uniform", "new_stream", "start_stream"]
+__all__ = ["count_draws", "draw_below", "draw_uniform", "start_stream"]
 
 GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
 FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
@@ -30,12 +30,6 @@ def _mix(word: np.uint64) -> np.uint64:
     word = (word ^ (word >> SHIFT_30)) * FIRST_FACTOR
     word = (word ^ (word >> SHIFT_27)) * SECOND_FACTOR
     return word ^ (word >> SHIFT_31)
-
-
-@kernel
-def new_stream() -> NDArray[np.uint64]:
-    """Return a stream that has still to be started."""
-    return np.zeros(1, dtype=np.uint64)
 
 
 @inlined_kernel

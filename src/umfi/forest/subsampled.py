@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from umfi.forest.averaged import Donors, add_changes, new_changes, place_of
 from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
 from umfi.forest.model import (
     Growth,
@@ -77,10 +78,7 @@ def _predict(
         node = np.uint32(0)
         feature = recorded.feature[node]
         while feature >= 0:
-            position = by_row[row, np.uint32(feature)]
-            if is_arranged and table.n_levels[feature] > 0:
-                level = np.uint32(table.sorted_values[feature, position])
-                position = slots[np.uint32(feature), level]
+            position = place_of(by_row, row, np.uint32(feature), table, slots, is_arranged)
             # The children are neighbours; added instead of branched upon, which is hard to predict.
             is_right = position > recorded.cut[node]
             node = np.uint32(recorded.left[node] + is_right)
@@ -94,11 +92,14 @@ def subsampled_totals(
     by_row: NDArray[np.uint16],
     response: Response,
     growth: Growth,
+    donors: Donors,
     first_tree: int,
     n_trees: int,
     seed: np.uint64,
-) -> Tally:
-    """Return what some of the forest's trees said, as ``out_of_bag_totals`` does.
+) -> tuple[Tally, NDArray[np.float64]]:
+    """Return what some of the forest's trees predict, and how that changes without candidates.
+
+    See ``averaged_totals``.
 
     Parameters
     ----------
@@ -118,6 +119,8 @@ def subsampled_totals(
         positions, own.sorted_values, own.has_ties, table.n_levels, table.has_bins
     )
     recorded = new_recorded_tree(2 * n_gathered)
+    changes = new_changes(donors, n_rows, response.n_classes)
+    last_row = np.empty(donors.order.shape[0], dtype=np.int64)
     predictions = np.empty(n_rows)
     tally = new_tally(n_rows, response.n_classes)
     for tree in range(first_tree, first_tree + n_trees):
@@ -132,8 +135,34 @@ def subsampled_totals(
                 table, positions, n_in_bag, gathered_table, rows, gathered, scratch, slots
             )
         grow_tree(
-            gathered_table, gathered, growth, scratch, n_in_bag, 0, predictions, recorded, True
+            gathered_table,
+            gathered,
+            growth,
+            scratch,
+            n_in_bag,
+            0,
+            predictions,
+            recorded,
+            True,
+            True,
+            donors.candidate_of,
         )
         _predict(recorded, by_row, out_of_bag[:n_out_of_bag], table, slots, predictions)
-        add_votes(tally, out_of_bag[:n_out_of_bag], predictions, response.n_classes)
-    return tally
+        unseen = out_of_bag[:n_out_of_bag]
+        add_votes(tally, unseen, predictions, response.n_classes)
+        if donors.order.shape[0] > 0:
+            add_changes(
+                recorded,
+                by_row,
+                table,
+                slots,
+                has_levels(table),
+                donors,
+                unseen,
+                predictions,
+                scratch.stream,
+                last_row,
+                response.n_classes,
+                changes,
+            )
+    return tally, changes

@@ -165,8 +165,11 @@ def _vote_at_two_leaves(
     response: Response,
     scratch: Scratch,
     predictions: NDArray[np.float64],
-) -> None:
-    """Predict the out-of-bag rows of a node whose children hold one class, or one row, each."""
+) -> tuple[float, float]:
+    """Predict the out-of-bag rows of a node whose children hold one class, or one row, each.
+
+    Returns the predictions of both children.
+    """
     left = 0.0
     right = 0.0
     for local in range(rows.shape[0]):
@@ -182,6 +185,13 @@ def _vote_at_two_leaves(
     for local in range(out_rows.shape[0]):
         row = out_rows[local]
         predictions[row] = left if positions[row] <= cut else right
+    return left, right
+
+
+@inlined_kernel
+def _record_leaf(recorded: RecordedTree, node: int, prediction: float) -> None:
+    recorded.feature[node] = -1
+    recorded.prediction[node] = prediction
 
 
 @tree_kernel
@@ -195,6 +205,8 @@ def grow_tree(
     predictions: NDArray[np.float64],
     recorded: RecordedTree,
     is_recording: bool,
+    is_whole: bool,
+    candidate_of: NDArray[np.int64],
 ) -> int:
     """Grow one tree after ``start_tree`` and write its prediction of each out-of-bag row.
 
@@ -204,7 +216,10 @@ def grow_tree(
         Mean response of the leaf, or its commonest class.
     recorded : written only when recording
     is_recording : bool
-        Without recording, branches that no out-of-bag row reaches are not grown.
+    is_whole : bool
+        Whether every branch is grown, or only those that an out-of-bag row reaches.
+    candidate_of : the candidate that a column belongs to, -1 for none, shape (n_columns,)
+        While recording, out-of-bag rows are taken to reach both sides of a cut on a candidate.
 
     Returns
     -------
@@ -217,6 +232,7 @@ def grow_tree(
     stack[0, 2] = 0
     stack[0, 3] = n_out_of_bag
     stack[0, 4] = 0
+    stack[0, 5] = is_whole
     n_waiting = 1
     n_nodes = 1
     while n_waiting > 0:
@@ -226,7 +242,8 @@ def grow_tree(
         out_start = stack[n_waiting, 2]
         out_stop = stack[n_waiting, 3]
         node = stack[n_waiting, 4]
-        if out_start == out_stop and not is_recording:
+        is_needed = stack[n_waiting, 5]
+        if out_start == out_stop and not is_needed:
             continue
         rows = scratch.in_bag[in_start:in_stop]
         out_rows = scratch.out_of_bag[out_start:out_stop]
@@ -247,31 +264,39 @@ def grow_tree(
             for local in range(out_rows.shape[0]):
                 predictions[out_rows[local]] = prediction
             if is_recording:
-                recorded.feature[node] = -1
-                recorded.prediction[node] = prediction
+                _record_leaf(recorded, node, prediction)
             continue
         positions = table.positions[feature]
-        if is_perfect and not is_recording:
-            _vote_at_two_leaves(rows, out_rows, positions, position, response, scratch, predictions)
-            continue
-        n_left = _partition(rows, positions, position, scratch.moved)
-        n_left_out = _partition(out_rows, positions, position, scratch.moved)
         if is_recording:
             recorded.feature[node] = feature
             recorded.cut[node] = position
             recorded.left[node] = n_nodes
             recorded.right[node] = n_nodes + 1
+            is_needed |= np.int64(candidate_of[feature] >= 0)
+        if is_perfect:
+            left, right = _vote_at_two_leaves(
+                rows, out_rows, positions, position, response, scratch, predictions
+            )
+            if is_recording:
+                _record_leaf(recorded, n_nodes, left)
+                _record_leaf(recorded, n_nodes + 1, right)
+                n_nodes += 2
+            continue
+        n_left = _partition(rows, positions, position, scratch.moved)
+        n_left_out = _partition(out_rows, positions, position, scratch.moved)
         # The right child waits below the left one, so the left one is grown first.
         stack[n_waiting, 0] = in_start + n_left
         stack[n_waiting, 1] = in_stop
         stack[n_waiting, 2] = out_start + n_left_out
         stack[n_waiting, 3] = out_stop
         stack[n_waiting, 4] = n_nodes + 1
+        stack[n_waiting, 5] = is_needed
         stack[n_waiting + 1, 0] = in_start
         stack[n_waiting + 1, 1] = in_start + n_left
         stack[n_waiting + 1, 2] = out_start
         stack[n_waiting + 1, 3] = out_start + n_left_out
         stack[n_waiting + 1, 4] = n_nodes
+        stack[n_waiting + 1, 5] = is_needed
         n_waiting += 2
         n_nodes += 2
     return n_nodes

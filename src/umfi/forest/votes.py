@@ -16,11 +16,10 @@ from umfi.forest.few_columns import (
 from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
 from umfi.forest.model import Growth, Response, new_recorded_tree, new_scratch
 from umfi.forest.ranks import RankTable
-from umfi.forest.streams import new_stream, start_stream
-from umfi.forest.tree import draw_among_largest, grow_tree, start_tree
+from umfi.forest.tree import grow_tree, start_tree
 from umfi.jit import kernel, tree_kernel
 
-__all__ = ["Tally", "add_votes", "majority_classes", "new_tally", "out_of_bag_totals"]
+__all__ = ["Tally", "add_votes", "new_tally", "out_of_bag_totals"]
 
 
 class Tally(NamedTuple):
@@ -74,6 +73,7 @@ def out_of_bag_totals(
     n_rows = response.values.shape[0]
     scratch = new_scratch(table, n_rows, response.n_classes)
     not_recorded = new_recorded_tree(1)
+    no_candidates = np.empty(0, dtype=np.int64)
     predictions = np.empty(n_rows)
     tally = new_tally(n_rows, response.n_classes)
     own, slots = own_table(table), new_slots(table)
@@ -92,23 +92,17 @@ def out_of_bag_totals(
         if is_sorted:
             grow_sorted_tree(own, response, growth, scratch, *counts, predictions, sorted_rows)
         else:
-            grow_tree(own, response, growth, scratch, *counts, predictions, not_recorded, False)
+            grow_tree(
+                own,
+                response,
+                growth,
+                scratch,
+                *counts,
+                predictions,
+                not_recorded,
+                False,
+                False,
+                no_candidates,
+            )
         add_votes(tally, scratch.out_of_bag[:n_out_of_bag], predictions, response.n_classes)
     return tally
-
-
-@kernel
-def majority_classes(
-    votes: NDArray[np.float64], seed: np.uint64, stream_number: int
-) -> NDArray[np.int64]:
-    """Return the class with most votes for each row, shape (n_rows,).
-
-    Equal votes are decided by the stream of this number, which must not be a tree's.
-    """
-    n_rows = votes.shape[0]
-    stream = new_stream()
-    start_stream(stream, seed, stream_number)
-    classes = np.empty(n_rows, dtype=np.int64)
-    for row in range(n_rows):
-        classes[row] = draw_among_largest(votes[row], stream)
-    return classes

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import Columns, Kind
-from umfi.contracts import check_protocol
-from umfi.errors import UntestableError
+from umfi.contracts import ProtocolName, check_protocol
+from umfi.errors import InputError, UntestableError
 from umfi.methods.features import Feature, Groups
 from umfi.methods.parameters import with_common_parameters
 from umfi.methods.problem import Problem
@@ -82,6 +82,11 @@ def ablation(
     'x2'
     """
     checked_protocol = check_protocol(protocol)
+    if checked_protocol == "one-fit":
+        raise InputError(
+            "Ablation has no one-fit protocol, because the other features are not independent of "
+            "the one they are added to: pass protocol='matched'."
+        )
     check_groups(groups, checked_protocol)
     check_test(test, max_permutations, alpha, checked_protocol)
     problem = Problem.check(
@@ -116,7 +121,8 @@ def ablation(
             run_test(problem, make_contest(problem), range(len(problem.features)))
 
         scored = problem.outline.scored
-        return compare_in_context(problem, all_others, checked_protocol, scored, test=run_tests)
+        settled: ProtocolName = problem.settings["protocol"]
+        return compare_in_context(problem, all_others, settled, scored, test=run_tests)
 
 
 def all_others(columns: Columns, feature: Feature, *_: Any) -> Columns:

@@ -16,7 +16,7 @@ from umfi.errors import InputError, listed
 from umfi.inference import PermutationTest
 from umfi.methods.outline import Outline, ScorePair
 from umfi.methods.trials import Plan, Trial
-from umfi.parts import SCORED_PARTS
+from umfi.parts import TESTED_PARTS
 from umfi.power import Leakage, leakage_limit
 from umfi.result import SCORE_COLUMNS, ImportanceResult
 
@@ -30,8 +30,6 @@ __all__ = [
     "TREES",
     "AnswersOf",
     "assemble",
-    "gather_runs",
-    "leakage_stage",
     "test_stage",
 ]
 
@@ -45,26 +43,9 @@ TREES = "trees"
 AnswersOf = Callable[[str], Mapping[tuple[str | int, ...], Any]]
 
 
-def gather_runs(
-    outline: Outline, answers_of: AnswersOf, stage: str, place: int
-) -> dict[tuple[str | int, ...], Any]:
-    """Return the answers of all runs that are asked for; their number is at a place of the name."""
-    return {
-        name: answer
-        for own, runs in outline.split_runs(stage)
-        for name, answer in answers_of(own).items()
-        if int(name[place]) in runs
-    }
-
-
 def test_stage(part: str) -> str:
     """Return the stage in which a part of importances is tested."""
     return f"test of {part}"
-
-
-def leakage_stage(part: str) -> str:
-    """Return the stage in which it is measured what contexts of this part tell."""
-    return f"leakage of {part}"
 
 
 def assemble(
@@ -117,13 +98,6 @@ def _note_missing(outline: Outline, result: ImportanceResult, n_repeats: pd.Seri
     if least < outline.repeats:
         n_done = f"{least}" if least == most else f"{least} to {most}"
         notes.append(f"{n_done} of {outline.repeats} repeats are done")
-    n_whole = len(outline.runs) - outline.repeats
-    if n_whole and result.whole_scores is None:
-        notes.append("there are no intervals")
-    elif result.whole_scores is not None:
-        n_found = result.whole_scores["repeat"].nunique()
-        if n_found < n_whole:
-            notes.append(f"intervals rest on {n_found} of {n_whole} runs on all rows")
     return notes
 
 
@@ -135,12 +109,12 @@ def _assemble_scores(outline: Outline, answers_of: AnswersOf) -> _Assembled:
     """Return the result of methods that score features one by one, and of their parts."""
     scores: dict[tuple[int, int], dict[str, list[float]]] = {
         (int(index), int(name[1])): of_parts
-        for name, answer in gather_runs(outline, answers_of, SCORES, 1).items()
+        for name, answer in answers_of(SCORES).items()
         for index, of_parts in answer.items()
     }
     found = [
         (feature, run, scores[index, run])
-        for run in outline.runs
+        for run in range(outline.repeats)
         for feature, index in enumerate(outline.representatives)
         if (index, run) in scores
     ]
@@ -152,18 +126,17 @@ def _assemble_scores(outline: Outline, answers_of: AnswersOf) -> _Assembled:
             for feature, index in zip(outline.features, outline.representatives, strict=True)
             if (index,) in choices
         }
-    plan = Plan.from_settings(settings)
     undone: list[str] = []
-    tests = None
-    if plan is not None:
-        tests = _assemble_tests(outline, plan, answers_of, "importance", undone)
     outline = replace(outline, settings=settings)
-    result = outline.result(
-        ((feature, run, ScorePair(*of_parts["importance"])) for feature, run, of_parts in found),
-        tests=tests,
-    )
+    pairs = [
+        (feature, run, ScorePair.from_plain(of_parts["importance"]))
+        for feature, run, of_parts in found
+    ]
+    result = outline.result(pairs)
+    tests = _assemble_tests(outline, answers_of, "importance", result.importances, undone)
+    result = replace(result, tests=tests)
     if outline.method == "decompose":
-        result = _add_parts(result, outline, answers_of, found, plan, undone)
+        result = _add_parts(result, outline, answers_of, found, undone)
     return result, undone
 
 
@@ -172,49 +145,57 @@ def _add_parts(
     outline: Outline,
     answers_of: AnswersOf,
     found: list[tuple[int, int, dict[str, list[float]]]],
-    plan: Plan | None,
     undone: list[str],
 ) -> ImportanceResult:
     """Return the result with the scores and tests of the parts of its importances."""
     import pandas as pd
 
-    runs = set(result.scores["repeat"])
-    if result.whole_scores is not None:
-        runs |= set(result.whole_scores["repeat"])
     rows = [
-        (part, outline.features[feature].name, run, *of_parts[part])
+        (part, outline.features[feature].name, run, *ScorePair.from_plain(of_parts[part]))
         for feature, run, of_parts in found
-        for part in SCORED_PARTS
-        if run in runs
+        for part in of_parts
+        if part != "importance"
     ]
-    tests = None
-    if plan is not None:
-        frames = [
-            _assemble_tests(outline, plan, answers_of, part, undone).assign(part=part)
-            for part in SCORED_PARTS
-            if part not in outline.extra.get("untested", [])
-        ]
-        tests = pd.concat(frames, ignore_index=True)
     part_scores = pd.DataFrame(rows, columns=["part", *SCORE_COLUMNS])
-    return replace(result, part_scores=part_scores, part_tests=tests)
+    estimates = part_scores.groupby(["part", "feature"])["importance"].mean()
+    tests = {
+        part: _assemble_tests(outline, answers_of, part, estimates[part], undone)
+        for part in TESTED_PARTS
+        if part not in outline.extra.get("untested", [])
+    }
+    frames = [frame.assign(part=part) for part, frame in tests.items() if frame is not None]
+    part_tests = pd.concat(frames, ignore_index=True) if frames else None
+    return replace(result, part_scores=part_scores, part_tests=part_tests)
 
 
 def _assemble_tests(
-    outline: Outline, plan: Plan, answers_of: AnswersOf, part: str, undone: list[str]
-) -> pd.DataFrame:
+    outline: Outline,
+    answers_of: AnswersOf,
+    part: str,
+    estimates: pd.Series,
+    undone: list[str],
+) -> pd.DataFrame | None:
     """Return a row for each feature: ``feature, p_value, tail, n_permutations, leakage, leaks``.
 
-    Features without a batch have p = 1, which is valid whatever they are.
+    None if nothing is tested.
+
+    Features without a batch have p = 1, which is valid whatever they are. So have those whose
+    estimate is not above zero: what predicts no better with a feature is no evidence of a relation,
+    and to say so only makes a p-value larger.
     """
     import pandas as pd
 
-    answers, of_leakage = answers_of(test_stage(part)), answers_of(leakage_stage(part))
+    plan = Plan.from_settings(outline.settings, part)
+    if plan is None:
+        return None
+    answers = answers_of(test_stage(part))
     # Copies of a column are told by each other, so each is tested for itself.
     is_for_itself = outline.method == "ablation" or part == "irreplaceable"
     sources = range(len(outline.features)) if is_for_itself else outline.representatives
     leakages = {
-        int(index): [Leakage(own, tuple(copies), flag) for own, copies, flag in found]
-        for (index,), found in of_leakage.items()
+        int(index): [Leakage(own, tuple(copies), flag) for own, copies, flag in found["leakages"]]
+        for (index, number, _), found in answers.items()
+        if number == 0
     }
     limit = leakage_limit([one for of_feature in leakages.values() for one in of_feature])
     outcomes: dict[int, PermutationTest] = {}
@@ -232,14 +213,15 @@ def _assemble_tests(
         undone.append(f"{n_undecided} feature{plural} undecided, which shows in the p-values{what}")
     rows = []
     for feature, index in zip(outline.features, sources, strict=True):
-        # Nothing can leak where nothing was measured, unless the run was broken off before that.
-        is_known = index in leakages or (not leakages and n_undecided == 0)
+        # A constant has nothing to leak; others without a batch were not measured.
+        is_known = index in leakages or feature.is_constant
         leakage = _worst_leakage(leakages.get(index, []), limit) if is_known else float("nan")
+        is_above = bool(estimates.get(feature.name, 0.0) > 0.0)
         rows.append(
             {
                 "feature": feature.name,
-                "p_value": outcomes[index].p_value,
-                "tail": outcomes[index].is_tail,
+                "p_value": outcomes[index].p_value if is_above else 1.0,
+                "tail": outcomes[index].is_tail and is_above,
                 "n_permutations": outcomes[index].n_permutations,
                 "leakage": leakage,
                 "leaks": bool(leakage > limit),
@@ -260,8 +242,10 @@ def _assemble_trees(outline: Outline, answers_of: AnswersOf) -> _Assembled:
     sums: dict[int, Any] = {}
     n_trees: dict[int, int] = {}
     # In the order of the trees, so that it rounds the same.
-    for name, answer in sorted(gather_runs(outline, answers_of, TREES, 0).items()):
+    for name, answer in sorted(answers_of(TREES).items()):
         run = int(name[0])
+        if run >= outline.repeats:
+            continue
         sums[run] = sums.get(run, 0.0) + np.array(answer["sums"])
         n_trees[run] = n_trees.get(run, 0) + int(answer["n_trees"])
     means = {run: total / n_trees[run] for run, total in sorted(sums.items())}
@@ -282,7 +266,7 @@ def _assemble_subsets(outline: Outline, answers_of: AnswersOf) -> _Assembled:
     Of a run that was broken off, the repeats that are complete; and if there is none, the first
     one with sets as large as are complete.
     """
-    scores = gather_runs(outline, answers_of, SUBSETS, 0)
+    scores = answers_of(SUBSETS)
     used = [index for index in outline.scored if not outline.features[index].is_constant]
     asked = outline.settings["max_context"]
     largest = len(used) - 1 if asked is None else min(asked, len(used) - 1)
@@ -296,10 +280,10 @@ def _assemble_subsets(outline: Outline, answers_of: AnswersOf) -> _Assembled:
         return next(sizes, largest + 2) - 2
 
     undone = []
-    contexts = {run: largest_context(run) for run in outline.runs}
+    contexts = {run: largest_context(run) for run in range(outline.repeats)}
     runs = [run for run, context in contexts.items() if context == largest]
     context = largest
-    if not runs and outline.runs and contexts[0] >= 0:
+    if not runs and contexts[0] >= 0:
         runs, context = [0], contexts[0]
         size = "one feature" if context == 1 else f"{context} features"
         undone.append(f"sets S of at most {size} were looked at")
@@ -308,7 +292,7 @@ def _assemble_subsets(outline: Outline, answers_of: AnswersOf) -> _Assembled:
         source = outline.representatives[feature]
         nothing = scores[run,]
         if outline.features[feature].is_constant:
-            return (), ScorePair.no_difference(nothing)
+            return (), ScorePair.difference(nothing, nothing)
         pairs = []
         for subset in _contexts(used, source, context):
             score_with = scores[run, *sorted((*subset, source))]

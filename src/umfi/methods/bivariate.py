@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import Columns
-from umfi.contracts import check_protocol
+from umfi.contracts import ProtocolName, check_protocol
 from umfi.methods.features import Feature, Groups, with_copies
 from umfi.methods.parameters import with_common_parameters
 from umfi.methods.problem import Problem
@@ -26,7 +26,7 @@ def bivariate(
     X: Any,
     y: Any,
     *,
-    protocol: str = "matched",
+    protocol: str | None = None,
     test: str | None = None,
     max_permutations: int = 199,
     alpha: float = 0.05,
@@ -46,17 +46,15 @@ def bivariate(
 ) -> ImportanceResult:
     """Return what each feature says alone: nu(x) - nu(nothing).
 
-    Interactions with other features do not count. Forests on a single column are noisy and score
-    far below chance where the column is noise: average over repeats, and compare features of the
-    same kind.
+    Interactions with other features do not count.
 
     Parameters
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
-    protocol : {"matched", "paper"}
-        ``"matched"`` takes the score of a permuted copy of the feature as that of nothing, because
-        a forest on one column of noise scores below chance; ``"paper"`` takes the chance level.
+    protocol : {"one-fit", "matched", "paper"}, optional
+        What the score of nothing is: that of the same fit averaged over the feature (the default
+        wherever the power predicts), that of a fit to a permuted copy, or the chance level.
     {test_parameters}
     {groups_parameter}
     {common_parameters}
@@ -75,7 +73,7 @@ def bivariate(
         "bivariate",
         X,
         y,
-        protocol=protocol,
+        protocol=checked_protocol,
         test=test,
         max_permutations=max_permutations,
         alpha=alpha,
@@ -100,7 +98,8 @@ def bivariate(
             # There is no context that could leak.
             run_test(problem, make_contest(problem), scored, is_leakage_found=False)
 
-        return compare_in_context(problem, no_others, checked_protocol, scored, test=run_tests)
+        settled: ProtocolName = problem.settings["protocol"]
+        return compare_in_context(problem, no_others, settled, scored, test=run_tests)
 
 
 def no_others(columns: Columns, *_: Any) -> Columns:

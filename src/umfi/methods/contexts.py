@@ -43,11 +43,11 @@ class UnrelatedContexts:
     Attributes
     ----------
     problem : Problem
-    protocol : {"matched", "paper"}
+    protocol : {"one-fit", "matched", "paper"}
     removers : dict
         The remover of each feature, by name; those that none was chosen for in time have none.
     is_used : ndarray of bool, shape (n_columns,)
-        Columns that S is made of; the matched protocol sets copies and constants aside.
+        Columns that S is made of; all but the paper protocol set copies and constants aside.
     is_chosen : bool
         Whether removers were chosen feature by feature.
     """
@@ -68,7 +68,7 @@ class UnrelatedContexts:
         problem.refuse_columns()
         chosen = find_remover(remover, protocol)
         is_used = np.ones(problem.columns.n_columns, dtype=bool)
-        if protocol == "matched":
+        if protocol != "paper":
             is_original = problem.columns.first_copies() == np.arange(problem.columns.n_columns)
             is_used = is_original & ~problem.columns.is_constant()
         contexts = cls(
@@ -103,7 +103,7 @@ class UnrelatedContexts:
         numbers only where values are levels.
         """
         return (
-            self.protocol == "matched"
+            self.protocol != "paper"
             and isinstance(self.problem.power, ForestPower)
             and isinstance(remover, LinearRemover | TransportRemover)
             and set(columns.kinds) == {Kind.CONTINUOUS}
@@ -127,7 +127,10 @@ class UnrelatedContexts:
 
         if self._needs_ranks_only(columns, remover):
             others = self._find_others(feature)
-            return rank_in_blocks(columns, others, remove, n_front=candidates[0].n_columns)
+            # One fit has all candidates in front, others have one after the other.
+            n_together = len(candidates) if self.protocol == "one-fit" else 1
+            n_front = n_together * candidates[0].n_columns
+            return rank_in_blocks(columns, others, remove, n_front=n_front)
         unrelated = remove(self.others_of(columns, feature))
         if self.protocol == "paper":
             return unrelated
@@ -157,7 +160,7 @@ class UnrelatedContexts:
             # Which ones were chosen depends on how far a run came; how it scores must not.
             return None
         is_linear = all(isinstance(one, LinearRemover) for one in self.removers.values())
-        if not isinstance(power, LinearPower) or not is_linear or self.protocol != "matched":
+        if not isinstance(power, LinearPower) or not is_linear or self.protocol == "paper":
             return None
         return _LinearContests(problem, power, self.is_used)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import Columns
-from umfi.contracts import DependenceRemover
+from umfi.contracts import DependenceRemover, ProtocolName
 from umfi.errors import InputError
 from umfi.methods.ablation import all_others, refuse_test
 from umfi.methods.ablation import make_contest as make_ablation_contest
@@ -23,12 +23,13 @@ from umfi.methods.problem import Problem
 from umfi.methods.protocols import (
     ClosedForm,
     ContextOf,
-    make_candidates,
+    compare,
+    compare_in_closed_form,
     run_scores,
-    score_pair,
 )
 from umfi.methods.testing import run_test
 from umfi.methods.trials import check_test
+from umfi.power import Comparison
 from umfi.removal import find_remover
 from umfi.result import ImportanceResult
 from umfi.tasks import TaskName, Work
@@ -50,8 +51,8 @@ def decompose(
     power: Any = "forest",
     kinds: Mapping[str, str] | None = None,
     missing: str = "error",
-    repeats: int = 20,
-    subsample: int | float | None = 0.5,
+    repeats: int = 1,
+    subsample: int | float | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     executor: Any = None,
@@ -64,7 +65,7 @@ def decompose(
     ``alone``: what the feature says by itself. ``together``: what it says only beside others, the
     importance less ``alone``. ``irreplaceable``: what it adds to all others as they are.
     ``replaceable``: what others could say in its place, the importance less ``irreplaceable``.
-    Each has a 95 % interval, as long as repeats are subsamples.
+    Each has a 95 % interval, from the rows of the same fits.
 
     Parameters
     ----------
@@ -78,12 +79,13 @@ def decompose(
 
     Notes
     -----
-    With S, what removal leaves of the other features, and x' a permuted copy of x, the importance
-    is nu(S, x) - nu(S, x'). ``alone`` has the rows of S shuffled, so that S says nothing:
-    the same number of columns, each as it is distributed, as against nu(x) - nu(nothing), which a
-    forest on a single column misses by far. ``irreplaceable`` has all other features as they are
-    instead of S. All six fits of a run have the same seed and the same permutation. A linear power
-    needs no columns beside x to say what x says alone.
+    ``alone`` has the rows of S, what removal leaves of the other features, shuffled, so that S says
+    nothing: the same number of columns, each as it is distributed, as against nu(x) - nu(nothing),
+    which a forest on a single column misses by far. Both it and the importance come from one fit
+    (or, for powers that only score, from two with the same seed). ``irreplaceable`` has all other
+    features as they are instead of S; these are not independent of x, so that it takes two fits,
+    with x and with a permuted copy of it. A linear power needs no columns beside x to say what x
+    says alone.
 
     A test gives p-values to the importance, to ``alone`` and to ``irreplaceable``; those of the
     parts are not adjusted for the number of features.
@@ -103,14 +105,15 @@ def decompose(
     >>> bool(abs(table.loc["x1", "alone"]) < 0.1), bool(table.loc["x1", "together"] > 0.3)
     (True, True)
     """
-    check_test(test, max_permutations, alpha, "matched")
+    check_test(test, max_permutations, alpha, None)
     remover = default_remover(power) if remover is None else remover
-    find_remover(remover, "matched")
+    find_remover(remover)
     problem = Problem.check(
         "decompose",
         X,
         y,
         remover=remover,
+        protocol=None,
         test=test,
         max_permutations=max_permutations,
         alpha=alpha,
@@ -131,7 +134,7 @@ def decompose(
     with problem:
         if test is not None:
             _note_untested(problem)  # Before anything is kept, of which it is a part.
-        contexts = UnrelatedContexts.prepare(problem, remover, "matched")
+        contexts = UnrelatedContexts.prepare(problem, remover, problem.settings["protocol"])
         closed_form = contexts.find_closed_form()
         return run_scores(
             problem,
@@ -145,7 +148,7 @@ def _score_parts(contexts: UnrelatedContexts, closed_form: ClosedForm | None) ->
     """Return what scores a feature in one run, in the three contexts."""
     problem = contexts.problem
 
-    def work(name: TaskName) -> dict[int, dict[str, ScorePair]]:
+    def work(name: TaskName) -> dict[int, dict[str, Any]]:
         index, repeat = int(name[0]), int(name[1])
         feature = problem.features[index]
         columns, target = problem.rows_of(repeat)
@@ -160,23 +163,37 @@ def _score_parts(contexts: UnrelatedContexts, closed_form: ClosedForm | None) ->
             rng = problem.streams.generator(feature.name, repeat, "context")
             return unrelated(*arguments).take_rows(rng.permutation(columns.n_rows))
 
-        def score(context_of: ContextOf) -> ScorePair:
-            return score_pair(problem, context_of, "matched", columns, target, feature, repeat)
+        def compare_in(context_of: ContextOf, protocol: ProtocolName) -> Comparison:
+            return compare(problem, context_of, protocol, columns, target, feature, repeat)
 
+        own = contexts.protocol
         if closed_form is None:
-            importance, alone = score(unrelated), score(shuffled)
+            importance, alone = compare_in(unrelated, own), compare_in(shuffled, own)
         else:
-            candidates = make_candidates(problem, columns, feature, repeat, "matched")
-            [scores] = closed_form(columns, target, repeat).score([candidates])
-            importance, alone = ScorePair.difference(*map(float, scores)), score(no_others)
+            [importance] = compare_in_closed_form(problem, closed_form, own, [feature], repeat)
+            alone = compare_in(no_others, own)
+        irreplaceable = compare_in(all_others, "matched")
         parts = {
             "importance": importance,
             "alone": alone,
-            "irreplaceable": score(all_others),
+            "together": _subtract(importance, alone),
+            "irreplaceable": irreplaceable,
+            "replaceable": _subtract(importance, irreplaceable),
         }
-        return {index: parts}
+        pairs = {part: ScorePair.from_comparison(one) for part, one in parts.items()}
+        return {index: {part: pair.to_plain() for part, pair in pairs.items()}}
 
     return work
+
+
+def _subtract(whole: Comparison, part: Comparison) -> Comparison:
+    """Return what is left of a difference of scores without a part of it."""
+    influences = None
+    if whole.influences is not None and part.influences is not None:
+        influences = whole.influences - part.influences
+    return Comparison(
+        whole.score_with - whole.score_without, part.score_with - part.score_without, influences
+    )
 
 
 def _note_untested(problem: Problem) -> None:

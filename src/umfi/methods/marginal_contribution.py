@@ -114,12 +114,11 @@ def marginal_contribution(
         return f"marginal_contribution of {names or 'nothing'}, repeat {name[0]}"
 
     with problem:
-        for stage, runs in problem.outline.split_runs(SUBSETS):
-            names: list[TaskName] = [
-                (run, *subset)
-                for run in runs
-                for size in range(largest_context + 2)
-                for subset in combinations(used, size)
-            ]
-            problem.run(stage, work, names, label_of=label, is_one_due=stage == SUBSETS)
+        names: list[TaskName] = [
+            (repeat, *subset)
+            for repeat in range(problem.repeats)
+            for size in range(largest_context + 2)
+            for subset in combinations(used, size)
+        ]
+        problem.run(SUBSETS, work, names, label_of=label, is_one_due=True)
         return problem.assemble()

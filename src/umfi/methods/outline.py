@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from umfi.inference import MAX_INTERVAL_SHARE, MIN_INTERVAL_REPEATS, MIN_INTERVAL_SHARE
+import numpy as np
+
+from umfi.inference import standard_error
 from umfi.methods.features import Feature
+from umfi.power import Comparison
 from umfi.result import SCORE_COLUMNS, ImportanceResult
 
 if TYPE_CHECKING:
@@ -16,26 +18,38 @@ if TYPE_CHECKING:
 
 __all__ = ["Outline", "ScorePair"]
 
-# An interval also needs the importance of all rows: one run for so many repeats.
-REPEATS_PER_WHOLE = 5
-
 
 class ScorePair(NamedTuple):
-    """The two scores of an importance, and the importance: their difference."""
+    """The two scores of an importance, the importance, and its standard error.
+
+    The error is NaN where the rows do not tell it.
+    """
 
     score_with: float
     score_without: float
     importance: float
+    standard_error: float = float("nan")
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison) -> ScorePair:
+        """Return the pair with the difference of the scores as its importance."""
+        error = standard_error(comparison.influences)
+        with_, without = comparison.score_with, comparison.score_without
+        return cls(with_, without, with_ - without, error)
+
+    def to_plain(self) -> list[float | None]:
+        """Return the pair as JSON can hold it."""
+        return [None if np.isnan(value) else float(value) for value in self]
+
+    @classmethod
+    def from_plain(cls, plain: Sequence[float | None]) -> ScorePair:
+        """Return the pair from what JSON held."""
+        return cls(*(float("nan") if value is None else value for value in plain))
 
     @classmethod
     def difference(cls, score_with: float, score_without: float) -> ScorePair:
         """Return the pair with the plain difference as its importance."""
         return cls(score_with, score_without, score_with - score_without)
-
-    @classmethod
-    def no_difference(cls, score: float) -> ScorePair:
-        """Return the pair of a feature that can have no importance."""
-        return cls(score, score, 0.0)
 
 
 @dataclass(frozen=True)
@@ -71,30 +85,6 @@ class Outline:
         """Indices of the features that stand for themselves."""
         return sorted(set(self.representatives))
 
-    @property
-    def sampled_share(self) -> float:
-        """Rows of a repeat as a share of all."""
-        return (self.n_sampled_rows or self.n_rows) / self.n_rows
-
-    @property
-    def runs(self) -> range:
-        """Numbers of the repeats, then of those on all rows that intervals are made with.
-
-        Which is which changes with the number of repeats, so these are stages of their own.
-        """
-        is_fitting = MIN_INTERVAL_SHARE <= self.sampled_share <= MAX_INTERVAL_SHARE
-        if not is_fitting or self.repeats < MIN_INTERVAL_REPEATS:
-            return range(self.repeats)
-        return range(self.repeats + ceil(self.repeats / REPEATS_PER_WHOLE))
-
-    def split_runs(self, stage: str) -> list[tuple[str, range]]:
-        """Return the stages of the repeats and of the runs on all rows, with their runs."""
-        parts = {
-            stage: range(self.repeats),
-            f"{stage} of all rows": range(self.repeats, len(self.runs)),
-        }
-        return [(own, runs) for own, runs in parts.items() if runs]
-
     def result(
         self,
         pairs: Iterable[tuple[int, int, ScorePair]],
@@ -102,31 +92,14 @@ class Outline:
         extra: Mapping[str, Sequence[Any]] | None = None,
         tests: pd.DataFrame | None = None,
     ) -> ImportanceResult:
-        """Return the result from (feature index, run, scores), extra columns and tests.
-
-        Runs on all rows count where all features of the result have them, and repeats enough for
-        an interval.
-        """
+        """Return the result from (feature index, repeat, scores), extra columns and tests."""
         import pandas as pd
 
-        rows = [(self.features[feature].name, run, *pair) for feature, run, pair in pairs]
+        rows = [(self.features[feature].name, repeat, *pair) for feature, repeat, pair in pairs]
         scores = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
         for name, values in (extra or {}).items():
             scores[name] = values
-        is_whole = scores["repeat"] >= self.repeats
-        whole = scores[is_whole].reset_index(drop=True)
-        subsampled = scores[~is_whole]
-        n_features = subsampled["feature"].nunique()
-        n_each = whole.groupby("repeat")["feature"].nunique()
-        whole = whole[whole["repeat"].map(n_each) == n_features].reset_index(drop=True)
-        n_least = subsampled.groupby("feature")["repeat"].nunique().min() if len(subsampled) else 0
-        has_intervals = len(whole) > 0 and n_least >= MIN_INTERVAL_REPEATS
-        return ImportanceResult(
-            scores=subsampled,
-            settings=self.settings,
-            tests=tests,
-            whole_scores=whole if has_intervals else None,
-        )
+        return ImportanceResult(scores=scores, settings=self.settings, tests=tests)
 
     def to_plain(self) -> dict[str, Any]:
         """Return the outline as JSON can hold it."""

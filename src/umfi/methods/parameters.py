@@ -16,7 +16,8 @@ COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
         What measures predictive power: ``"forest"``, ``"extra-trees"``, ``"boosting"``,
         ``"linear"``, ``"foci"``, ``"knn"``, ``"neural-network"``, ``"qmd"``, or an object such as
         ``umfi.ForestPower(measure="information")``. Estimators are cross-validated; a callable is
-        ``f(columns, y, rng) -> float``.
+        ``f(columns, y, rng) -> float``. Powers that predict score in R², for classes that of the
+        class indicators, unless a measure is asked for.
     kinds : dict, optional
         Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it
         is not as found: text is categorical, numbers are continuous.
@@ -25,11 +26,12 @@ COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
         ``"level"`` takes missing values as a level of their own: one more category, and for
         numbers a lowest level, by ranks.
     repeats : int
-        How often everything is run, each time with fresh seeds and a fresh subsample.
+        How often everything is run, each time with fresh seeds and a fresh subsample. One is
+        enough for intervals; more average out the noise of the fits.
     subsample : int or float, optional
-        Rows drawn without replacement for each repeat: a number, or a share between 0 and 1. With
-        20 repeats or more of a fifth to four fifths of the rows the result has intervals; all
-        rows are run as well for these, once for five repeats.
+        Rows drawn without replacement for each repeat: a number, or a fraction between 0 and 1.
+        Methods and powers that only score have intervals with 20 repeats or more of a fifth to
+        four fifths of the rows; others have them from the rows of the fit.
     random_state : None, int, Generator or SeedSequence
         The same seed gives the same numbers whatever the number of workers.
     n_jobs : int, optional
@@ -42,13 +44,13 @@ COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
     progress : bool, optional
         False hides the progress bar, which is only ever shown in a terminal.
     checkpoint : str, path or Checkpoint, optional
-        A file that keeps what is done, so that the same call goes on where it was broken off, and
+        A file that keeps what is done, so that the same call goes on where it was stopped, and
         more repeats, permutations or a test can be added later. See
         :func:`umfi.checkpoint_status`.
     time_limit : float or str, optional
         In seconds, or as ``"30m"`` or ``"1h30m"``. When time is up the result is what was reached,
-        which its notes tell: every feature is scored once first, then those that are not decided
-        are tested, then come the other repeats.
+        and its notes say what is missing: every feature is scored once first, then those that are
+        not decided are tested, then come the other repeats.
 
     Returns
     -------
@@ -60,12 +62,12 @@ GROUPS_PARAMETER = """groups : dict, optional
         as one feature, with one importance."""
 
 TEST_PARAMETERS = """test : {"permutation", "full-permutation"}, optional
-        Gives each feature a p-value, from the scores of permuted copies on all rows; the
-        importances are the same without it. ``"permutation"`` stops as soon as a feature is
-        clearly unrelated or clearly related, ``"full-permutation"`` never does. Forests of a test
-        have 300 trees, or as many as a ForestPower is told.
+        Gives each feature a p-value: its rank among permuted copies that are treated as it is, on
+        all rows. The importances are the same without it; a feature whose importance is not above
+        zero has the p-value 1. ``"permutation"`` stops as soon as a feature is clearly unrelated
+        or clearly related, ``"full-permutation"`` never does.
     max_permutations : int
-        At most so many copies for a feature.
+        The largest number of copies per feature.
     alpha : float
         Level of ``related`` in the table; :meth:`ImportanceResult.related` takes any other."""
 

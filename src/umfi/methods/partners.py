@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from umfi.inference import (
     subsampling_interval,
     subsampling_test,
 )
-from umfi.methods.assembly import gather_runs
 from umfi.methods.contexts import default_remover, refuse_large_groups
 from umfi.methods.features import Groups
 from umfi.methods.pairs import PairEffects, find_pair_effects
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["partners"]
 
 PAIRS = "pairs"
+# How far what is found moves with the number of rows is told from all rows: one run for so many
+# repeats.
+REPEATS_PER_WHOLE = 5
 # Less than this is as good as nothing: fitted main effects leave some thousandths that can pass for
 # an interaction.
 NEGLIGIBLE_EFFECT = 0.01
@@ -154,7 +157,9 @@ def partners(
     )
     refuse_large_groups(problem)
     _refuse_power(problem)
-    if len(problem.runs) == problem.repeats:
+    share = (problem.n_sampled_rows or problem.columns.n_rows) / problem.columns.n_rows
+    is_fitting = MIN_INTERVAL_SHARE <= share <= MAX_INTERVAL_SHARE
+    if not is_fitting or problem.repeats < MIN_INTERVAL_REPEATS:
         raise InputError(
             f"partners needs subsamples to tell how sure it is: pass subsample=0.5 "
             f"({MIN_INTERVAL_SHARE} to {MAX_INTERVAL_SHARE}) and repeats={MIN_INTERVAL_REPEATS} or "
@@ -184,11 +189,17 @@ def partners(
     is_constant = [one.is_constant for one in problem.features]
     varying = [pair for pair in pairs if not is_constant[pair[0]] and not is_constant[pair[1]]]
     places = {pair: place for place, pair in enumerate(varying)}
-    stages = problem.outline.split_runs(PAIRS)
+    # Which numbers are of all rows changes with the number of repeats, so these have a stage of
+    # their own.
+    n_runs = problem.repeats + ceil(problem.repeats / REPEATS_PER_WHOLE)
+    stages = {
+        PAIRS: range(problem.repeats),
+        f"{PAIRS} of all rows": range(problem.repeats, n_runs),
+    }
     # A pair says nothing before its last run, so that with little time it goes pair by pair.
     rounds = [[pair] for pair in varying] if time_limit is not None else [varying]
     with problem:
-        for some, (stage, runs) in product(rounds, stages):
+        for some, (stage, runs) in product(rounds, stages.items()):
             problem.run(
                 stage,
                 work,
@@ -196,10 +207,15 @@ def partners(
                 label_of=label,
                 owner_of=lambda name: places[int(name[0]), int(name[1])],
             )
-        answers = gather_runs(problem.outline, problem.runner.answers_of, PAIRS, 2)
+        answers = {
+            name: answer
+            for stage, runs in stages.items()
+            for name, answer in problem.runner.answers_of(stage).items()
+            if int(name[2]) in runs
+        }
     rows = []
     for pair in pairs:
-        keys = [(*pair, run) for run in problem.runs]
+        keys = [(*pair, run) for run in range(n_runs)]
         if pair in places and not all(key in answers for key in keys):
             continue
         found = [
@@ -207,7 +223,8 @@ def partners(
         ]
         row: dict[str, Any] = {"feature": names[pair[0]], "partner": names[pair[1]]}
         for effect in VERDICTS:
-            row |= _summarise(effect, np.array([getattr(one, effect) for one in found]), problem)
+            effects = np.array([getattr(one, effect) for one in found])
+            row |= _summarise(effect, effects[: problem.repeats], effects[problem.repeats :], share)
         rows.append(row)
     stopped = problem.runner.describe_stop()
     if not rows:
@@ -221,10 +238,10 @@ def partners(
     return Partners(_add_verdicts(pd.DataFrame(rows), level), settings)
 
 
-def _summarise(name: str, found: NDArray[np.float64], problem: Problem) -> dict[str, float]:
+def _summarise(
+    name: str, subsampled: NDArray[np.float64], whole: NDArray[np.float64], share: float
+) -> dict[str, float]:
     """Return estimate, interval and p-value of what was found run by run."""
-    subsampled, whole = found[: problem.repeats], found[problem.repeats :]
-    share = problem.outline.sampled_share
     low, high = subsampling_interval(subsampled, whole, share, 0.95)
     return {
         name: float(whole.mean()),

@@ -143,20 +143,19 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
             )
         return {"sums": sums.tolist(), "n_trees": last_tree - first_tree}
 
-    if problem.target.task == "regression":
-        problem.settings["measure"] = "mean squared error"
+    measures = {"regression": "mean squared error", "classification": "accuracy"}
+    problem.settings["measure"] = measures[problem.target.task]
     problem.outline.extra["n_trees"] = forest.n_trees
     method = problem.outline.method
     blocks = range(0, forest.n_trees, TREES_PER_TASK)
     with problem:
-        for stage, repeats in problem.outline.split_runs(TREES):
-            problem.run(
-                stage,
-                work,
-                [(repeat, block) for repeat in repeats for block in blocks],
-                label_of=lambda name: f"{method}, repeat {name[0]}, tree {name[1]}",
-                is_one_due=stage == TREES,
-            )
+        problem.run(
+            TREES,
+            work,
+            [(repeat, block) for repeat in range(problem.repeats) for block in blocks],
+            label_of=lambda name: f"{method}, repeat {name[0]}, tree {name[1]}",
+            is_one_due=True,
+        )
         return problem.assemble()
 
 

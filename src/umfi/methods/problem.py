@@ -12,12 +12,12 @@ import numpy as np
 
 from umfi.checkpoint import Checkpoint, describe, describe_table, find_seed
 from umfi.columns import Columns, Kind
-from umfi.contracts import PredictivePower, measure_of
+from umfi.contracts import PredictivePower, ProtocolName, measure_of
 from umfi.errors import MAX_LISTED_NAMES, InputError, check_count, listed
 from umfi.methods.assembly import assemble
 from umfi.methods.features import Feature, Groups, find_representatives, read_features
 from umfi.methods.outline import Outline
-from umfi.power import find_power, score_columns
+from umfi.power import PredictingPower, find_power, score_columns
 from umfi.reading import read_table
 from umfi.removal import MIN_CELL_ROWS, has_rare_levels
 from umfi.result import ImportanceResult
@@ -25,7 +25,7 @@ from umfi.target import Target, Task
 from umfi.tasks import Answers, Runner, Streams, TaskName, Work
 from umfi.version import __version__, find_versions, source_digest
 
-__all__ = ["Problem", "identify_data"]
+__all__ = ["Problem", "find_protocol", "identify_data"]
 
 # Fewer deserve a word: about seven rows a tree are out of bag.
 FEW_ROWS = 20
@@ -101,6 +101,10 @@ class Problem:
         columns, target, n_dropped = read_table(X, y, task=task, kinds=kinds, missing=missing)
         features = read_features(columns, groups)
         chosen = find_power(power, power_task or target.task)
+        if "protocol" in own_arguments:
+            own_arguments["protocol"] = find_protocol(own_arguments["protocol"], chosen)
+            if own_arguments["protocol"] == "paper":
+                chosen = _measure_as_paper(chosen, target)
         n_repeats = check_count("repeats", repeats)
         n_sampled_rows = _count_sampled_rows(subsample, columns.n_rows)
         if random_state is None and kept_in is not None:
@@ -179,11 +183,6 @@ class Problem:
         """Arguments and facts for the result."""
         return self.outline.settings
 
-    @property
-    def runs(self) -> range:
-        """Numbers of the repeats, then of those on all rows."""
-        return self.outline.runs
-
     def refuse_columns(self) -> None:
         """Raise if the power has no room for all columns at once."""
         refuse = getattr(self.power, "refuse_columns", None)
@@ -196,7 +195,7 @@ class Problem:
 
     def rows_of(self, repeat: int) -> tuple[Columns, Target]:
         """Return the columns and response of one repeat; the same rows for every feature."""
-        if self.n_sampled_rows is None or repeat >= self.repeats:
+        if self.n_sampled_rows is None or repeat >= self.repeats:  # Those beyond are of all rows.
             return self.columns, self.target
         with self.lock:
             if repeat not in self.sampled:
@@ -294,6 +293,26 @@ def identify_data(columns: Columns, target: Target | None) -> dict[str, Any]:
         "y": describe(y),
         "versions": {name: versions[name] for name in sorted(versions) if name != "pandas"},
     }
+
+
+def find_protocol(protocol: ProtocolName | None, power: PredictivePower) -> ProtocolName:
+    """Return the protocol that was asked for, or the one that fits the power."""
+    is_predicting = isinstance(power, PredictingPower)
+    if protocol is None:
+        return "one-fit" if is_predicting else "matched"
+    if protocol == "one-fit" and not is_predicting:
+        raise InputError(
+            f"protocol='one-fit' averages predictions, and power={power!r} only scores: pass "
+            "protocol='matched'."
+        )
+    return protocol
+
+
+def _measure_as_paper(power: PredictivePower, target: Target) -> PredictivePower:
+    """Return the power as the authors measure it: classes by accuracy."""
+    if not isinstance(power, PredictingPower) or power.measure is not None:
+        return power
+    return power.with_measure("accuracy") if target.task == "classification" else power
 
 
 def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | None:

@@ -1,9 +1,14 @@
-"""How the two scores of an importance are made comparable: the matched and the paper protocol.
+"""How the two scores of an importance are made comparable.
 
+one-fit
+    One fit gives both (:class:`umfi.power.PredictingPower`): with the feature known, and averaged
+    over it. If the context is independent of the feature, the average is what would be predicted
+    without it, and the noise of the fit cancels. The fit has permuted copies of the feature too,
+    and averages over one of these where the feature is known: see ``compare_averages``.
 matched
-    ``score_without`` keeps a permuted copy of the feature in its place, with the same seed, so
-    that the two fits differ in nothing but the information in the feature. If the context is
-    independent of both alike, an unrelated feature has mean importance zero.
+    ``score_without`` is a second fit with a permuted copy of the feature in its place and the same
+    seed, so that the two fits differ in nothing but the information in the feature. For powers
+    that only score, and for contexts that are not independent of the feature.
 paper
     ``score_without`` drops the feature, as the authors' package does: seeds and number of columns
     tried differ, scores are floored and importances clipped at zero.
@@ -12,6 +17,7 @@ paper
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +28,14 @@ from umfi.methods.assembly import SCORES
 from umfi.methods.features import Feature, Groups, with_copies
 from umfi.methods.outline import ScorePair
 from umfi.methods.problem import Problem
-from umfi.power import LinearContest
+from umfi.power import (
+    Comparison,
+    LinearContest,
+    PredictingPower,
+    compare_answers,
+    compare_averages,
+)
+from umfi.power.measures import find_measure
 from umfi.result import ImportanceResult
 from umfi.target import Target
 from umfi.tasks import TaskName, Work
@@ -31,14 +44,17 @@ __all__ = [
     "ClosedForm",
     "ContextOf",
     "check_groups",
+    "compare",
+    "compare_in_closed_form",
     "compare_in_context",
     "make_candidates",
     "run_scores",
-    "score_pair",
 ]
 
 # The authors floor accuracy at a half whatever the classes; kept for comparison with their package.
 PAPER_FLOORS = {"R²": 0.0, "accuracy": 0.5}
+# Two make half of the noise of one, and cost the fit little: benchmarks/one_fit.py.
+N_COPIES = {"one-fit": 2, "matched": 1, "paper": 0}
 # Enough for one matrix product to be worth its while, few enough for a progress bar.
 FEATURES_PER_BLOCK = 64
 
@@ -46,8 +62,8 @@ FEATURES_PER_BLOCK = 64
 # From the columns of a repeat, a feature, its columns followed by permuted copies, and the name of
 # the random stream to the feature's context.
 ContextOf = Callable[[Columns, Feature, Sequence[Columns], tuple[str | int, ...]], Columns]
-# From the columns and response of a repeat, and its number, to what scores candidates beside all
-# other columns without a context being made.
+# From the columns and response of a repeat, and its number, to what predicts with candidates beside
+# all other columns without a context being made.
 ClosedForm = Callable[[Columns, Target, int], LinearContest]
 
 
@@ -66,21 +82,25 @@ def compare_in_context(
     ----------
     problem : Problem
     context_of : callable
-    protocol : {"matched", "paper"}
+    protocol : {"one-fit", "matched", "paper"}
     scored : sequence of int
         The features that are scored; others repeat one of them and get its scores.
     test : callable, optional
         Computes what the tests of all features need.
     closed_form : callable, optional
-        Scores candidates without a context.
+        Predicts with candidates without a context.
     """
 
-    def work(name: TaskName) -> dict[int, dict[str, ScorePair]]:
+    def work(name: TaskName) -> dict[int, dict[str, Any]]:
         index, repeat = int(name[0]), int(name[1])
         columns, target = problem.rows_of(repeat)
         feature = problem.features[index]
-        pair = score_pair(problem, context_of, protocol, columns, target, feature, repeat)
-        return {index: {"importance": pair}}
+        if protocol == "paper":
+            pair = _score_as_paper(problem, context_of, columns, target, feature, repeat)
+        else:
+            found = compare(problem, context_of, protocol, columns, target, feature, repeat)
+            pair = ScorePair.from_comparison(found)
+        return {index: {"importance": pair.to_plain()}}
 
     if closed_form is None:
         return run_scores(problem, work, scored, test=test)
@@ -119,24 +139,21 @@ def run_scores(
         How many features a task scores: from the one it is named by.
     """
 
-    def run(stage: str, repeats: Iterable[int], *, is_one_due: bool = False) -> None:
+    def run(repeats: Iterable[int], *, is_one_due: bool = False) -> None:
         problem.run(
-            stage,
+            SCORES,
             work,
             [(index, repeat) for repeat in repeats for index in scored],
-            label_of=lambda name: problem.describe_task(stage, int(name[0]), int(name[1])),
+            label_of=lambda name: problem.describe_task(SCORES, int(name[0]), int(name[1])),
             owner_of=lambda name: int(name[0]) // n_features_each,
             is_one_due=is_one_due,
         )
 
-    stages = problem.outline.split_runs(SCORES)
-    for stage, repeats in stages:
-        problem.runner.plan(stage, len(repeats) * len(scored))
-    run(SCORES, [0], is_one_due=True)
+    problem.runner.plan(SCORES, problem.repeats * len(scored))
+    run([0], is_one_due=True)
     if test is not None:
         test()
-    for stage, repeats in stages:
-        run(stage, repeats)
+    run(range(problem.repeats))
     return problem.assemble()
 
 
@@ -148,23 +165,44 @@ def _score_blocks(
 ) -> Work:
     """Return what scores features block by block, in closed form."""
 
-    def work(name: TaskName) -> dict[int, dict[str, ScorePair]]:
+    def work(name: TaskName) -> dict[int, dict[str, Any]]:
         block, repeat = blocks[int(name[0])], int(name[1])
-        columns, target = problem.rows_of(repeat)
-        contests = [
-            make_candidates(problem, columns, problem.features[index], repeat, protocol)
-            for index in block
-        ]
-        scores = closed_form(columns, target, repeat).score(contests)
+        features = [problem.features[index] for index in block]
+        found = compare_in_closed_form(problem, closed_form, protocol, features, repeat)
         return {
-            index: {"importance": ScorePair.difference(*map(float, pair))}
-            for index, pair in zip(block, scores, strict=True)
+            index: {"importance": ScorePair.from_comparison(one).to_plain()}
+            for index, one in zip(block, found, strict=True)
         }
 
     return work
 
 
-def score_pair(
+def compare_in_closed_form(
+    problem: Problem,
+    closed_form: ClosedForm,
+    protocol: ProtocolName,
+    features: Sequence[Feature],
+    repeat: int,
+) -> list[Comparison]:
+    """Return the two scores of each feature in one repeat, in closed form."""
+    columns, target = problem.rows_of(repeat)
+    contests = [
+        make_candidates(problem, columns, feature, repeat, protocol) for feature in features
+    ]
+    measure = _measure_of(problem, target)
+    return [
+        compare_averages(measure, averages, target)
+        for averages in closed_form(columns, target, repeat).average_out(contests)
+    ]
+
+
+def _measure_of(problem: Problem, target: Target) -> str:
+    power = problem.power
+    measure = power.measure if isinstance(power, PredictingPower) else None
+    return find_measure(measure, target.task)
+
+
+def compare(
     problem: Problem,
     context_of: ContextOf,
     protocol: ProtocolName,
@@ -172,24 +210,51 @@ def score_pair(
     target: Target,
     feature: Feature,
     repeat: int,
-) -> ScorePair:
-    """Return the two scores of one feature in one repeat.
+) -> Comparison:
+    """Return the two scores of one feature in one repeat, and what each row contributes.
 
     The permuted copy and the seed of the fits are those of the feature and repeat, whatever the
     context: the scores of one feature in several contexts differ in nothing else.
     """
-    stream = (feature.name, repeat)
+    power, stream = problem.power, (feature.name, repeat)
+    seed = problem.streams.seed(*stream, "power")
     candidates = make_candidates(problem, columns, feature, repeat, protocol)
     context = context_of(columns, feature, candidates, stream)
     if feature.is_constant:
-        return ScorePair.no_difference(problem.score(context, target, *stream, "power"))
-    score_with, *of_copies = (
-        problem.score(context.prepend(candidate), target, *stream, "power")
-        for candidate in candidates
+        score = problem.score(context, target, *stream, "power")
+        return Comparison(score, score, np.zeros(target.n_rows))
+    if not isinstance(power, PredictingPower):
+        score_with, score_without = (
+            problem.score(context.prepend(candidate), target, *stream, "power")
+            for candidate in candidates
+        )
+        return Comparison(score_with, score_without)
+    measure = _measure_of(problem, target)
+    if protocol == "one-fit":
+        averages = power.average_out(context, candidates, target, seed)
+        return compare_averages(measure, averages, target)
+    of_own, of_copy = (
+        power.predict(context.prepend(candidate), target, seed) for candidate in candidates
     )
-    if protocol == "matched":
-        return ScorePair.difference(score_with, of_copies[0])
+    return compare_answers(measure, of_own, of_copy, target)
+
+
+def _score_as_paper(
+    problem: Problem,
+    context_of: ContextOf,
+    columns: Columns,
+    target: Target,
+    feature: Feature,
+    repeat: int,
+) -> ScorePair:
+    """Return the two scores of one feature as the authors' package has them."""
+    stream = (feature.name, repeat)
+    own = columns.select(feature.positions)
+    context = context_of(columns, feature, [own], stream)
     score_without = problem.score(context, target, *stream, "power without")
+    if feature.is_constant:
+        return ScorePair.difference(score_without, score_without)
+    score_with = problem.score(context.prepend(own), target, *stream, "power")
     floor = PAPER_FLOORS.get(problem.settings["measure"], -np.inf)
     floored_with, floored_without = max(score_with, floor), max(score_without, floor)
     return ScorePair(floored_with, floored_without, max(floored_with - floored_without, 0.0))
@@ -198,15 +263,13 @@ def score_pair(
 def make_candidates(
     problem: Problem, columns: Columns, feature: Feature, repeat: int, protocol: ProtocolName
 ) -> list[Columns]:
-    """Return the feature's columns and, for the matched protocol, a permuted copy of them."""
-    permutations = []
-    if protocol == "matched":
-        rng = problem.streams.generator(feature.name, repeat, "permutation", 0)
-        permutations = [rng.permutation(columns.n_rows)]
+    """Return the feature's columns, and permuted copies of them where the protocol has any."""
+    rng = problem.streams.generator(feature.name, repeat, "permutation", 0)
+    permutations = [rng.permutation(columns.n_rows) for _ in range(N_COPIES[protocol])]
     return with_copies(columns.select(feature.positions), permutations)
 
 
-def check_groups(groups: Groups | None, protocol: ProtocolName) -> None:
+def check_groups(groups: Groups | None, protocol: ProtocolName | None) -> None:
     """Raise if groups are asked for where the paper has none."""
     if protocol == "paper" and groups is not None:
-        raise InputError("The paper protocol has no groups: pass protocol='matched'.")
+        raise InputError("The paper protocol has no groups: leave protocol out.")

@@ -1,33 +1,32 @@
-"""The permutation test: a feature's score among those of permuted copies of it.
+"""The permutation test: a feature among permuted copies of it.
 
 A copy has the feature's own values in another order, so it stands to the context as the feature
-does if that is unrelated: then all scores of a batch are exchangeable, and the rank of the
-feature's own is all that a p-value needs. The test looks at all rows, whatever the repeats do.
+does if that is unrelated: then all statistics of a batch are exchangeable, and the rank of the
+feature's own is all that a p-value needs. In the one-fit protocol a batch is a single fit on the
+context, the feature and its copies, and the statistic of each is what the fit gains by it; others
+fit once for each of them, and compare scores. The test looks at all rows, whatever the repeats do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import Columns
-from umfi.methods.assembly import leakage_stage, test_stage
+from umfi.methods.assembly import test_stage
 from umfi.methods.features import Feature, with_copies
 from umfi.methods.problem import Problem
-from umfi.methods.trials import FIRST_LOOK, Plan, Trial, most_copies
-from umfi.power import POWERS, ForestPower, LinearContest, find_statistic, measure_leakages
+from umfi.methods.trials import Plan, Trial
+from umfi.power import LinearContest, PredictingPower, measure_leakages, score_columns
 from umfi.tasks import TaskName, count_workers
 
 __all__ = ["Contest", "run_test"]
 
-# More trees tell more in the same time than more copies do: benchmarks/power_per_second.py.
-N_TEST_TREES = 300
-# Leakage is told from these copies; its batch has a number that no other has.
+# Leakage is told from these copies.
 N_LEAKAGE_COPIES = 3
-LEAKAGE_BATCH = -1
 
 # From a feature, the number of a batch and permutations of the rows to a context and columns to
 # add to it: the feature itself, then a copy for each permutation.
@@ -59,7 +58,7 @@ def run_test(
     is_leakage_found : bool
         Whether it is measured what contexts tell about features.
     """
-    plan = Plan.from_settings(problem.settings)
+    plan = Plan.from_settings(problem.settings, part)
     if plan is None:
         return
     if plan.note is not None and plan.note not in problem.settings["notes"]:
@@ -68,19 +67,19 @@ def run_test(
     trials = [
         Trial(plan, problem.columns.n_rows, problem.features[index], index) for index in tested
     ]
-    work = _make_batches(problem, contest, closed_form)
+    work = _make_batches(
+        problem, contest, plan, closed_form, is_leakage_found and closed_form is None
+    )
     stage = test_stage(part)
-    answers = problem.run_features(stage, work, _wanted(problem, trials), title="test, round 1")
-    if closed_form is None and is_leakage_found:
-        _find_leakages(problem, contest, tested, part)
-    for number in range(2, 1 + max((len(trial.sizes) for trial in trials), default=0)):
-        for trial in trials:
-            trial.advance(answers)
+    for number in range(1, 1 + max((len(trial.sizes) for trial in trials), default=0)):
         trials = [trial for trial in trials if trial.next_batch is not None]
         if not trials:
             break
-        wanted = _wanted(problem, trials)
-        problem.run_features(stage, work, wanted, title=f"test, round {number}")
+        answers = problem.run_features(
+            stage, work, _wanted(problem, trials), title=f"test, round {number}"
+        )
+        for trial in trials:
+            trial.advance(answers)
 
 
 def _wanted(problem: Problem, trials: Sequence[Trial]) -> list[TaskName]:
@@ -94,57 +93,51 @@ def _wanted(problem: Problem, trials: Sequence[Trial]) -> list[TaskName]:
 
 
 def _make_batches(
-    problem: Problem, contest: Contest, closed_form: LinearContest | None
-) -> Callable[[TaskName], list[float]]:
-    """Return what scores a batch."""
-    power = large = problem.power
-    if isinstance(power, ForestPower) and problem.settings["power"] in POWERS:
-        large = replace(power, n_trees=N_TEST_TREES)
+    problem: Problem,
+    contest: Contest,
+    plan: Plan,
+    closed_form: LinearContest | None,
+    is_leakage_found: bool,
+) -> Callable[[TaskName], dict[str, Any]]:
+    """Return what computes a batch."""
     n_rows = problem.columns.n_rows
 
-    def work(name: TaskName) -> list[float]:
-        """Return the scores of a batch: of the copies, after the feature's own in the first."""
+    def compare(
+        context: Columns, candidates: Sequence[Columns], seed: np.random.SeedSequence
+    ) -> list[float]:
+        power, target = problem.power, problem.target
+        if plan.is_one_fit and isinstance(power, PredictingPower):
+            return power.average_out(context, candidates, target, seed, is_test=True).gains(target)
+        if isinstance(power, PredictingPower):
+            power = power.with_measure("r2")  # It says more of a fit than others do.
+        return [
+            score_columns(power, context.prepend(candidate), target, seed)
+            for candidate in candidates
+        ]
+
+    def work(name: TaskName) -> dict[str, Any]:
+        """Return the statistics of the feature, in the first batch, and of its copies."""
         index, number, n_copies = (int(part) for part in name)
         feature = problem.features[index]
         rng = problem.streams.generator(feature.name, "test", number, "permutations")
         permutations = [rng.permutation(n_rows) for _ in range(n_copies)]
+        leakages: list[Any] = []
         if closed_form is not None:
             own = problem.columns.select(feature.positions)
-            scores = closed_form.statistics([with_copies(own, permutations)])[0]
-            return [float(score) for score in scores[0 if number == 0 else 1 :]]
-        is_first = number in (0, FIRST_LOOK)
-        context, candidates = contest(feature, number, permutations)
-        seed = problem.streams.seed(feature.name, "test", number, "power")
-        return [
-            find_statistic(
-                power if number < 0 else large,
-                context.prepend(candidate),
-                problem.target,
-                seed,
-            )
-            for candidate in candidates[0 if is_first else 1 :]
-        ]
+            [scores] = closed_form.statistics([with_copies(own, permutations)])
+        else:
+            context, candidates = contest(feature, number, permutations)
+            seed = problem.streams.seed(feature.name, "test", number, "power")
+            if number == 0 and is_leakage_found:
+                own, *copies = candidates
+                leakages = [
+                    (float(one.own), [float(copy) for copy in one.of_copies], one.is_distance)
+                    for one in measure_leakages(context, own, copies[:N_LEAKAGE_COPIES], seed)
+                ]
+            scores = compare(context, candidates, seed)
+        return {
+            "scores": [float(score) for score in scores[0 if number == 0 else 1 :]],
+            "leakages": leakages,
+        }
 
     return work
-
-
-def _find_leakages(problem: Problem, contest: Contest, tested: Sequence[int], part: str) -> None:
-    """Measure what the context of each feature still tells about it."""
-
-    def work(name: TaskName) -> list[tuple[float, list[float], bool]]:
-        feature = problem.features[int(name[0])]
-        rng = problem.streams.generator(feature.name, "leakage", "permutations")
-        n_rows = problem.columns.n_rows
-        permutations = [rng.permutation(n_rows) for _ in range(most_copies(n_rows, feature))]
-        context, (own, *copies) = contest(feature, LEAKAGE_BATCH, permutations)
-        seed = problem.streams.seed(feature.name, "leakage", "power")
-        # Those removed right after the feature: where removal goes column by column, later ones
-        # are removed more thoroughly.
-        leakages = measure_leakages(context, own, copies[:N_LEAKAGE_COPIES], seed)
-        return [
-            (float(one.own), [float(copy) for copy in one.of_copies], bool(one.is_distance))
-            for one in leakages
-        ]
-
-    names = [(index,) for index in tested]
-    problem.run_features(leakage_stage(part), work, names, title="leakage")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from umfi.contracts import DependenceRemover, check_protocol
+from umfi.contracts import DependenceRemover, ProtocolName, check_protocol
 from umfi.methods.contexts import UnrelatedContexts, default_remover
 from umfi.methods.features import Groups
 from umfi.methods.parameters import with_common_parameters
@@ -24,7 +24,7 @@ def ultra_marginal(
     y: Any,
     *,
     remover: str | DependenceRemover | None = None,
-    protocol: str = "matched",
+    protocol: str | None = None,
     test: str | None = None,
     max_permutations: int = 199,
     alpha: float = 0.05,
@@ -57,21 +57,24 @@ def ultra_marginal(
         ``"auto"`` takes for each feature the gentlest of linear, transport and sliced that leaves
         no leakage, and the table says which. By default ``"transport"``, and ``"linear"`` if the
         power is linear, which sees nothing else.
-    protocol : {"matched", "paper"}
-        How the two scores are made comparable. ``"matched"`` replaces x by a permuted copy for
-        the second score; ``"paper"`` drops it, as the authors' package does.
+    protocol : {"one-fit", "matched", "paper"}, optional
+        How the two scores are made comparable. ``"one-fit"`` takes both from one fit on S and x:
+        with x known, and averaged over x. It is the default wherever the power predicts.
+        ``"matched"`` fits again with a permuted copy of x, for powers that only score; ``"paper"``
+        drops x, as the authors' package does.
     {test_parameters}
     {groups_parameter}
     {common_parameters}
 
     Notes
     -----
-    A column that repeats another gets the scores of its original. With the matched protocol copies
+    S is independent of x, so E[y | S] is the mean of E[y | S, x] over all of x: one fit gives both
+    scores, and what is chance in the fit is in both and cancels. The importance is a mean over
+    rows, from which its interval is made; see docs/inference.md.
+
+    A column that repeats another gets the scores of its original. But in the paper protocol, copies
     change nothing else either: they are set aside, and what removal leaves of a feature is dropped
     where it is constant.
-
-    The score of a permuted copy can lie below the chance level, most of all in tables of few
-    columns, so an importance can exceed the power of all features together.
 
     Examples
     --------
@@ -85,13 +88,13 @@ def ultra_marginal(
     check_groups(groups, checked_protocol)
     check_test(test, max_permutations, alpha, checked_protocol)
     remover = default_remover(power) if remover is None else remover
-    find_remover(remover, checked_protocol)
+    find_remover(remover, checked_protocol or "one-fit")
     problem = Problem.check(
         "ultra_marginal",
         X,
         y,
         remover=remover,
-        protocol=protocol,
+        protocol=checked_protocol,
         test=test,
         max_permutations=max_permutations,
         alpha=alpha,
@@ -110,12 +113,13 @@ def ultra_marginal(
         time_limit=time_limit,
     )
     with problem:
-        contexts = UnrelatedContexts.prepare(problem, remover, checked_protocol)
+        settled: ProtocolName = problem.settings["protocol"]
+        contexts = UnrelatedContexts.prepare(problem, remover, settled)
         closed_form = contexts.find_closed_form()
         return compare_in_context(
             problem,
             contexts.make,
-            checked_protocol,
+            settled,
             contexts.scored,
             test=lambda: contexts.test(closed_form),
             closed_form=closed_form,

@@ -253,6 +253,6 @@ def _error_bars(table: pd.DataFrame, n_repeats: int) -> tuple[NDArray[np.float64
     if "low" in table:
         below, above = table["importance"] - table["low"], table["high"] - table["importance"]
         return np.clip([below, above], 0.0, None), ", with 95 % intervals"
-    if n_repeats > 1:
+    if "spread" in table:
         return np.array([table["spread"]] * 2), f", ± spread over {n_repeats} repeats"
     return None, ""

@@ -25,8 +25,15 @@ from umfi.power.leakage import (
     measure_leakages,
 )
 from umfi.power.linear import LinearContest, LinearPower
-from umfi.power.measures import find_measure
+from umfi.power.measures import find_measure, score_answers
 from umfi.power.network import neural_network
+from umfi.power.predicting import (
+    Averages,
+    Comparison,
+    PredictingPower,
+    compare_answers,
+    compare_averages,
+)
 from umfi.power.qmd import QmdPower
 from umfi.reading import read_table
 from umfi.target import Target, Task
@@ -35,7 +42,9 @@ from umfi.tasks import Streams, count_workers
 __all__ = [
     "MAX_LEAKAGE",
     "POWERS",
+    "Averages",
     "CallablePower",
+    "Comparison",
     "EstimatorPower",
     "FociPower",
     "ForestPower",
@@ -43,10 +52,12 @@ __all__ = [
     "Leakage",
     "LinearContest",
     "LinearPower",
+    "PredictingPower",
     "QmdPower",
+    "compare_answers",
+    "compare_averages",
     "find_leakage",
     "find_power",
-    "find_statistic",
     "leakage_limit",
     "measure_leakages",
     "predictive_power",
@@ -69,10 +80,8 @@ POWERS: dict[str, Callable[[Task], PredictivePower]] = {
 def find_power(power: Any, task: Task) -> PredictivePower:
     """Return the power of this name, or wrap an object, an estimator or a callable."""
     chosen = _make_power(power, task)
-    if isinstance(chosen, EstimatorPower):
+    if isinstance(chosen, PredictingPower):
         chosen.refuse_task(task)
-    if isinstance(chosen, ForestPower | EstimatorPower | LinearPower):
-        find_measure(chosen.measure, task)
     measures = getattr(chosen, "measures", None)
     if measures is not None and task not in measures:
         raise InputError(
@@ -118,14 +127,6 @@ def score_columns(
     return _checked(power.score(columns, target, seed), power, columns)
 
 
-def find_statistic(
-    power: PredictivePower, columns: Columns, target: Target, seed: np.random.SeedSequence
-) -> float:
-    """Return what a test compares: the power's own statistic, or its score if it has none."""
-    statistic = getattr(power, "statistic", power.score)
-    return _checked(statistic(columns, target, seed), power, columns)
-
-
 def _checked(score: Any, power: PredictivePower, columns: Columns) -> float:
     is_number = isinstance(score, int | float | np.number) and not isinstance(score, complex)
     if not is_number or not np.isfinite(score):
@@ -169,8 +170,8 @@ def predictive_power(
     Returns
     -------
     float
-        R² or accuracy on rows that were not used for fitting, or what else the power measures;
-        never floored.
+        R² on rows that were not used for fitting, for classes that of their indicators, or what
+        else the power measures; never floored.
 
     Examples
     --------
@@ -184,5 +185,6 @@ def predictive_power(
     count_workers(n_jobs)
     seed = Streams.from_random_state(random_state).seed("predictive_power")
     if isinstance(chosen, ForestPower):
-        return chosen.score(columns, target, seed, n_jobs=n_jobs)
+        answers = chosen.predict(columns, target, seed, n_jobs=n_jobs)
+        return score_answers(find_measure(chosen.measure, target.task), answers, target)
     return score_columns(chosen, columns, target, seed)

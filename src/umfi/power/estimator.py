@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,8 @@ from numpy.typing import NDArray
 
 from umfi.columns import MIN_ROWS, Columns
 from umfi.errors import InputError, is_whole_number
-from umfi.power.measures import (
-    STATISTICS,
-    Answers,
-    check_measure,
-    find_measure,
-    measures_of,
-    needs_shares,
-    score_answers,
-    score_nothing,
-)
+from umfi.power.measures import Answers, check_measure, find_measure, needs_shares
+from umfi.power.predicting import Averages, PredictingPower, count_donors
 from umfi.target import Target, Task
 from umfi.tasks import one_openmp_thread
 
@@ -27,7 +20,7 @@ __all__ = ["EstimatorPower"]
 
 
 @dataclass(frozen=True)
-class EstimatorPower:
+class EstimatorPower(PredictingPower):
     """Cross-validated score of a scikit-learn estimator: of predictions pooled over the folds.
 
     Parameters
@@ -37,7 +30,8 @@ class EstimatorPower:
     n_folds : int
         Folds are shuffled, and dealt class by class for classification.
     measure : str, optional
-        What the score is: R² or accuracy by default; see :class:`umfi.ForestPower`.
+        What the score is: R² by default; see :class:`umfi.ForestPower`. Classifiers without
+        probabilities are scored by the classes that they predict.
 
     Notes
     -----
@@ -70,11 +64,6 @@ class EstimatorPower:
             )
         check_measure(self.measure)
 
-    @property
-    def measures(self) -> dict[str, str]:
-        """What the score is, by task."""
-        return measures_of(self.measure)
-
     def refuse_task(self, task: Task) -> None:
         """Raise if the estimator cannot give what the measure needs."""
         from sklearn.base import is_classifier, is_regressor
@@ -91,69 +80,69 @@ class EstimatorPower:
         if needs_shares(measure, task) and not hasattr(self.estimator, "predict_proba"):
             raise InputError(
                 f"measure={measure!r} needs probabilities, which {name} does not give: choose "
-                "'accuracy' or 'balanced_accuracy', or another estimator."
+                "'r2', 'accuracy' or 'balanced_accuracy', or another estimator."
             )
 
-    def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
-        """Return the cross-validated score of the columns, or the chance level of none."""
-        measure = find_measure(self.measure, target.task)
-        if columns.n_columns == 0:
-            return score_nothing(measure, target)
-        n_shares = len(target.classes) if needs_shares(measure, target.task) else 0
-        predictions = self._cross_predict(columns, target, seed, n_shares)
-        n_fitted = target.n_rows * (1.0 - 1.0 / self.n_folds)
-        return score_answers(measure, Answers(predictions, n_fitted), target)
+    def predict(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> Answers:
+        """Return what is predicted of each row by the fit to the folds it is not in."""
+        return self.average_out(columns, [], target, seed).known
 
-    def statistic(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
-        """Return what a test compares: the quadratic score of probabilities where there are any."""
-        if target.task == "classification" and not hasattr(self.estimator, "predict_proba"):
-            return self.score(columns, target, seed)
-        return replace(self, measure=STATISTICS[target.task]).score(columns, target, seed)
+    def average_out(
+        self,
+        context: Columns,
+        candidates: Sequence[Columns],
+        target: Target,
+        seed: np.random.SeedSequence,
+        *,
+        is_test: bool = False,
+    ) -> Averages:
+        """Return the cross-validated predictions, and how they change without each candidate.
 
-    def _cross_predict(
-        self, columns: Columns, target: Target, seed: np.random.SeedSequence, n_shares: int
-    ) -> NDArray[np.float64]:
-        """Return what is said of the rows left out.
-
-        Parameters
-        ----------
-        n_shares : int
-            0 for predictions, shape (n_rows,), or the number of classes for probabilities, shape
-            (n_rows, n_classes).
+        Each fold's fit predicts its rows again with a candidate's values taken from donors. All
+        values of a candidate stand in, by how common they are, if there are no more than donors.
         """
         from sklearn.base import clone
 
         rng = np.random.default_rng(seed)
         fold_of_row = self._deal_folds(target, rng)
-        labels = target.labels if target.task == "classification" else target.values
-        predictions = np.zeros((target.n_rows, n_shares) if n_shares else target.n_rows)
-        values = columns.to_numbers()
+        is_class = target.task == "classification"
+        labels = target.labels if is_class else target.values
+        n_classes = len(target.classes)
+        shape: tuple[int, ...] = (target.n_rows, n_classes) if is_class else (target.n_rows,)
+        known, changes = np.zeros(shape), np.zeros((len(candidates), *shape))
+        blocks = [candidate.to_numbers() for candidate in candidates]
+        numbers = np.concatenate([*blocks, context.to_numbers()], axis=1)
+        stops = np.cumsum([block.shape[1] for block in blocks])
+        n_donors = count_donors(is_test=is_test)
+        donors = [_find_donors(block, n_donors, rng) for block in blocks]
         with one_openmp_thread():
             for fold in range(self.n_folds):
-                is_test = fold_of_row == fold
-                known = labels[~is_test]
-                if np.all(known == known[0]):  # Nothing to learn: some estimators refuse to try.
-                    predictions[is_test] = np.eye(n_shares)[int(known[0])] if n_shares else known[0]
+                rows = np.flatnonzero(fold_of_row == fold)
+                is_fitted = fold_of_row != fold
+                fitted = labels[is_fitted]
+                if np.all(fitted == fitted[0]):  # Nothing to learn: some estimators refuse to try.
+                    known[rows] = np.eye(n_classes)[int(fitted[0])] if is_class else fitted[0]
                     continue
                 model = clone(self.estimator)
                 _set_random_states(model, rng)
                 # A fold may lack a class, and some estimators want codes without gaps.
-                present = np.unique(known) if target.task == "classification" else None
-                codes = known if present is None else np.searchsorted(present, known)
-                model.fit(values[~is_test], codes)
-                if present is not None and n_shares:
-                    shares = predictions[is_test]
-                    shares[:, present] = model.predict_proba(values[is_test])
-                    predictions[is_test] = shares
-                else:
-                    told = model.predict(values[is_test])
-                    predictions[is_test] = told if present is None else present[told]
-        if not np.isfinite(predictions).all():
+                present = np.unique(fitted) if is_class else None
+                codes = fitted if present is None else np.searchsorted(present, fitted)
+                model.fit(numbers[is_fitted], codes)
+                known[rows] = _predict(model, numbers[rows], present, shape[1:])
+                for candidate, (block, stop) in enumerate(zip(blocks, stops, strict=True)):
+                    replaced = numbers[rows]
+                    mean = np.zeros((len(rows), *shape[1:]))
+                    for of_rows, weight in donors[candidate]:
+                        replaced[:, stop - block.shape[1] : stop] = block[of_rows[rows]]
+                        mean += weight * _predict(model, replaced, present, shape[1:])
+                    changes[candidate, rows] = mean - known[rows]
+        if not np.isfinite(known).all() or not np.isfinite(changes).all():
             raise InputError(
                 f"power={type(self.estimator).__name__} predicted values that are not finite: "
                 "scale the columns in a pipeline, or choose another estimator."
             )
-        return predictions
+        return Averages(Answers(known, target.n_rows * (1.0 - 1.0 / self.n_folds)), changes)
 
     def _deal_folds(self, target: Target, rng: np.random.Generator) -> NDArray[np.intp]:
         """Return the fold of each row: shuffled, class after class, dealt round."""
@@ -162,6 +151,42 @@ class EstimatorPower:
         folds = np.empty(target.n_rows, dtype=np.intp)
         folds[order] = np.arange(target.n_rows) % self.n_folds
         return folds
+
+
+def _predict(
+    model: Any, numbers: NDArray[np.float64], present: NDArray[np.int64] | None, shape: Any
+) -> NDArray[np.float64]:
+    """Return predictions, or for classes the probabilities, of all classes that there are."""
+    if present is None:
+        return np.asarray(model.predict(numbers), dtype=np.float64)
+    shares = np.zeros((len(numbers), *shape))
+    if hasattr(model, "predict_proba"):
+        shares[:, present] = model.predict_proba(numbers)
+    else:
+        shares[np.arange(len(numbers)), present[model.predict(numbers)]] = 1.0
+    return shares
+
+
+def _find_donors(
+    block: NDArray[np.float64], n_donors: int, rng: np.random.Generator
+) -> list[tuple[NDArray[np.intp], float]]:
+    """Return rows that lend each row their values of a candidate, with weights that add up to 1.
+
+    Donors stand at even distances along the candidate, from a random start for each row.
+    """
+    n_rows = len(block)
+    _, firsts, counts = np.unique(block, axis=0, return_index=True, return_counts=True)
+    starts = rng.integers(n_rows, size=n_rows)
+    if len(firsts) <= n_donors:
+        return [
+            (np.full(n_rows, first), float(count / n_rows))
+            for first, count in zip(firsts, counts, strict=True)
+        ]
+    order = np.argsort(block[:, 0], kind="stable")
+    return [
+        (order[(starts + number * n_rows // n_donors) % n_rows], 1.0 / n_donors)
+        for number in range(n_donors)
+    ]
 
 
 def _set_random_states(model: Any, rng: np.random.Generator) -> None:

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.errors import check_count, unknown_name
 from umfi.forest import (
+    Donors,
     Growth,
     RankTable,
     Response,
     Tally,
-    majority_classes,
+    averaged_totals,
+    no_donors,
     out_of_bag_totals,
     subsampled_totals,
 )
-from umfi.power.measures import (
-    STATISTICS,
-    Answers,
-    check_measure,
-    find_measure,
-    measures_of,
-    needs_shares,
-    score_answers,
-    score_nothing,
-)
+from umfi.power.measures import Answers, check_measure
+from umfi.power.predicting import Averages, PredictingPower, count_donors, join_front
 from umfi.target import Target
 from umfi.tasks import TaskName, kernel_seed, run_tasks
 
@@ -46,8 +39,8 @@ MIN_NODE_ROWS = {"regression": 5, "classification": 1}
 
 
 @dataclass(frozen=True)
-class ForestPower:
-    """Out-of-bag score of a random forest: R², accuracy or any other measure.
+class ForestPower(PredictingPower):
+    """Out-of-bag score of a random forest: R² or any other measure.
 
     Follows ranger's defaults. Trees are scored as they grow and never stored.
 
@@ -67,8 +60,9 @@ class ForestPower:
         Every row is scored all the same, by as many trees as ever. Fewer rows make smaller trees:
         faster, and with a somewhat lower score where there is much to be learned.
     measure : str, optional
-        What the score is. For a regression ``"r2"`` (default) or ``"information"``; for classes
-        ``"accuracy"`` (default), ``"balanced_accuracy"``, ``"auc"`` (the mean over classes, each
+        What the score is. ``"r2"`` by default: for classes, R² of their indicators, 1 - the
+        quadratic loss of the trees' shares / that of the class rates. Also ``"information"``, and
+        for classes ``"accuracy"``, ``"balanced_accuracy"``, ``"auc"`` (the mean over classes, each
         against the rest), ``"log_loss"`` (as the mean log-likelihood, so that larger is better),
         ``"brier"`` (1 - the mean squared distance of the trees' shares from the true class) or
         ``"information"``. Information is in nats: -½ log(1 - R²), or the entropy of the classes
@@ -108,11 +102,6 @@ class ForestPower:
             raise unknown_name("split", self.split, SPLITS)
         check_measure(self.measure)
 
-    @property
-    def measures(self) -> dict[str, str]:
-        """What the score is, by task."""
-        return measures_of(self.measure)
-
     def growth(self, n_columns: int, target: Target) -> Growth:
         """Return how a tree grows on so many columns."""
         mtry = self.mtry if self.mtry is not None else int(np.sqrt(n_columns))
@@ -126,36 +115,62 @@ class ForestPower:
             rows_per_tree=int(min(self.rows_per_tree or DEFAULT_ROWS_PER_TREE, 2**62)),
         )
 
-    def score(
+    def predict(
         self,
         columns: Columns,
         target: Target,
         seed: np.random.SeedSequence,
         *,
         n_jobs: int | None = 1,
-    ) -> float:
-        """Return the out-of-bag score of the columns, or the chance level of none.
+    ) -> Answers:
+        """Return what the trees that have not seen a row predict of it: their mean or shares.
 
         Methods run many forests side by side, each on one worker; a forest on its own can have
         its trees grown by several.
         """
-        measure = find_measure(self.measure, target.task)
-        if columns.n_columns == 0:
-            return score_nothing(measure, target)
-        stream = kernel_seed(seed)
-        tally = self._count_votes(columns.ranks, target, stream, n_jobs)
-        if target.task == "regression":
-            return score_answers(measure, Answers(_mean_predictions(tally, target)), target)
-        if needs_shares(measure, target.task):
-            answers = Answers(_shares(tally), tally.n_votes.astype(np.float64))
-            return score_answers(measure, answers, target)
-        predictions = majority_classes(tally.totals, stream, self.n_trees).astype(np.float64)
-        predictions[tally.n_votes == 0] = np.nan
-        return score_answers(measure, Answers(predictions), target)
+        return _answers(self._count_votes(columns.ranks, target, kernel_seed(seed), n_jobs), target)
 
-    def statistic(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
-        """Return what a test compares: R², or the score of shares, whatever is measured else."""
-        return replace(self, measure=STATISTICS[target.task]).score(columns, target, seed)
+    def average_out(
+        self,
+        context: Columns,
+        candidates: Sequence[Columns],
+        target: Target,
+        seed: np.random.SeedSequence,
+        *,
+        is_test: bool = False,
+    ) -> Averages:
+        """Return what one forest predicts, and how that changes without each candidate.
+
+        Copies of a feature would be tried in its place, so more columns are tried at each node:
+        each as often as in a forest without copies. Otherwise interactions, of which two columns
+        have to be tried together, would be lost.
+        """
+        table = join_front(context, candidates).ranks
+        widths = [candidate.n_columns for candidate in candidates]
+        candidate_of = np.full(len(table.positions), -1, dtype=np.int64)
+        candidate_of[: sum(widths)] = np.repeat(np.arange(len(widths)), widths)
+        first_columns = np.cumsum([0, *widths[:-1]])
+        order = np.argsort(table.positions[first_columns], axis=1, kind="stable")
+        donors = Donors(candidate_of, order.astype(np.uint32), count_donors(is_test=is_test))
+        response, n_all = forest_response(target), len(table.positions)
+        growth = self.growth(n_all, target)
+        if self.mtry is None:
+            n_own = context.n_columns + widths[0]
+            mtry = round(self.growth(n_own, target).mtry * n_all / n_own)
+            growth = growth._replace(mtry=mtry)
+        if growth.rows_per_tree < target.n_rows:
+            by_row = np.ascontiguousarray(table.positions.T)
+            tally, changes = subsampled_totals(
+                table, by_row, response, growth, donors, 0, self.n_trees, kernel_seed(seed)
+            )
+        else:
+            tally, changes = averaged_totals(
+                table, response, growth, donors, self.n_trees, kernel_seed(seed)
+            )
+        changes /= np.maximum(tally.n_votes, 1)[:, np.newaxis]
+        if target.task == "regression":
+            changes = changes[:, :, 0] * target.largest_deviation
+        return Averages(_answers(tally, target), changes)
 
     def _count_votes(
         self, table: RankTable, target: Target, stream: np.uint64, n_jobs: int | None = 1
@@ -164,6 +179,7 @@ class ForestPower:
 
         n_rows = target.n_rows
         by_row = np.ascontiguousarray(table.positions.T) if growth.rows_per_tree < n_rows else None
+        nobody = no_donors(len(table.positions), n_rows)
 
         # Votes are whole numbers, and add up the same however they are divided. Means round, so
         # they are added up block by block whatever the number of workers.
@@ -175,7 +191,7 @@ class ForestPower:
             trees = (first_tree, min(n_together, self.n_trees - first_tree), stream)
             if by_row is None:
                 return out_of_bag_totals(table, response, growth, *trees)
-            return subsampled_totals(table, by_row, response, growth, *trees)
+            return subsampled_totals(table, by_row, response, growth, nobody, *trees)[0]
 
         blocks: list[TaskName] = [(first,) for first in range(0, self.n_trees, n_together)]
         grown: Iterable[Tally]
@@ -187,18 +203,13 @@ class ForestPower:
         return reduce(lambda sum_, one: Tally(sum_[0] + one[0], sum_[1] + one[1]), grown)
 
 
-def _mean_predictions(tally: Tally, target: Target) -> NDArray[np.float64]:
-    """Return the mean of the trees that had not seen a row, NaN where there is none."""
-    predictions = target.unstandardise(tally.totals[:, 0] / np.maximum(tally.n_votes, 1))
-    predictions[tally.n_votes == 0] = np.nan
-    return predictions
-
-
-def _shares(tally: Tally) -> NDArray[np.float64]:
-    """Return the share of the trees for each class, NaN where there is no tree."""
-    shares = tally.totals / np.maximum(tally.n_votes, 1)[:, np.newaxis]
-    shares[tally.n_votes == 0] = np.nan
-    return shares
+def _answers(tally: Tally, target: Target) -> Answers:
+    """Return the mean or shares of the trees that had not seen a row, NaN where there is none."""
+    means = tally.totals / np.maximum(tally.n_votes, 1)[:, np.newaxis]
+    means[tally.n_votes == 0] = np.nan
+    if target.task == "regression":
+        return Answers(target.unstandardise(means[:, 0]))
+    return Answers(means, tally.n_votes.astype(np.float64))
 
 
 def forest_response(target: Target) -> Response:

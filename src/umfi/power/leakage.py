@@ -9,7 +9,6 @@ import numpy as np
 
 from umfi.columns import Columns, Kind
 from umfi.power.forest import ForestPower
-from umfi.power.measures import STATISTICS, score_nothing
 from umfi.target import Target
 
 __all__ = ["MAX_LEAKAGE", "Leakage", "find_leakage", "leakage_limit", "measure_leakages"]
@@ -57,11 +56,10 @@ def measure_leakages(
     """Return how much better the context tells the feature than permuted copies of it.
 
     Measured by out-of-bag R² of the feature, and of its distance from its median, which its
-    square tells for example; for booleans by the share of the quadratic score's room above chance
-    that is filled, which is R² of an indicator. The copies, which removal treated like the
-    feature, are the measure of nothing: a column that was fitted to be independent of another in
-    these very rows tells less than nothing about it out of bag (R² of -0.5 has been seen), which
-    would hide what leaks.
+    square tells for example; for booleans and categories by R² of the indicators. The copies, which
+    removal treated like the feature, are the measure of nothing: a column that was fitted to be
+    independent of another in these very rows tells less than nothing about it out of bag (R² of
+    -0.5 has been seen), which would hide what leaks.
 
     Parameters
     ----------
@@ -89,10 +87,10 @@ def measure_leakages(
     """
     if context.n_columns == 0:
         return []
-    power = ForestPower(n_trees=N_TREES, min_node_rows=_node_rows(context.n_rows))
+    power = ForestPower(n_trees=N_TREES, min_node_rows=_node_rows(context.n_rows), split="random")
 
     def tell(target: Target) -> float:
-        return _tell(power, context, target, seed)
+        return power.score(context, target, seed)
 
     return [
         Leakage(tell(own), tuple(tell(copy) for copy in of_copies), kind > 0)
@@ -125,7 +123,7 @@ def find_leakage(
     """Return how well the context tells the feature in these very rows: out-of-bag R².
 
     What extremely randomised trees find of its values, or of their distances from the median if
-    that is more; of booleans and categories the share of the quadratic score's room above chance.
+    that is more; of booleans and categories the indicators.
     At most zero where they find nothing. Random cuts and large leaves find the faint traces that
     removal leaves in these very rows, where the best cut is mostly chance: where they find an R² of
     0, forests and boosting have been seen to find -0.1 and -0.4.
@@ -158,7 +156,7 @@ def find_leakage(
     most = -np.inf
     for position in np.flatnonzero(~feature.is_constant()).tolist():
         for target in _make_targets(feature, position):
-            most = max(most, _tell(judge, context, target, seed))
+            most = max(most, judge.score(context, target, seed))
             if most > enough:
                 return most
     return most if np.isfinite(most) else 0.0
@@ -166,14 +164,6 @@ def find_leakage(
 
 def _node_rows(n_rows: int) -> int:
     return int(np.clip(n_rows // ROWS_PER_LEAF_ROW, LEAST_NODE_ROWS, MIN_NODE_ROWS))
-
-
-def _tell(
-    power: ForestPower, context: Columns, target: Target, seed: np.random.SeedSequence
-) -> float:
-    """Return R², or for classes the share of the room above chance that the score fills."""
-    chance = score_nothing(STATISTICS[target.task], target)
-    return (power.statistic(context, target, seed) - chance) / (1.0 - chance)
 
 
 def _make_targets(columns: Columns, position: int) -> list[Target]:

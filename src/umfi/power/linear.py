@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple
 
@@ -12,18 +12,9 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.errors import InputError
-from umfi.power.measures import (
-    STATISTICS,
-    Answers,
-    check_measure,
-    class_rates,
-    find_measure,
-    measures_of,
-    needs_shares,
-    score_answers,
-    score_nothing,
-)
+from umfi.power.measures import Answers, check_measure, class_rates
 from umfi.power.points import distinct_numbers, to_unit_variance
+from umfi.power.predicting import Averages, PredictingPower
 from umfi.target import Target, centred_responses
 
 __all__ = ["LinearContest", "LinearPower"]
@@ -35,8 +26,8 @@ NEGLIGIBLE_SIZE = 1e-7
 
 
 @dataclass(frozen=True)
-class LinearPower:
-    """Leave-one-out score of a linear model: R² or accuracy, in closed form.
+class LinearPower(PredictingPower):
+    """Leave-one-out score of a linear model: R² or any other measure, in closed form.
 
     Ridge regression with the penalty that predicts best, none among them, leaving out one row
     after the other. Classes are told by the largest of the fits to their indicators.
@@ -79,24 +70,40 @@ class LinearPower:
             )
         check_measure(self.measure)
 
-    @property
-    def measures(self) -> dict[str, str]:
-        """What the score is, by task."""
-        return measures_of(self.measure)
+    def predict(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> Answers:
+        """Return what is predicted of each row by the fit to all others."""
+        return self.average_out(columns, [], target, seed).known
 
-    def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
-        """Return the leave-one-out score of the columns, or the chance level of none."""
-        measure = find_measure(self.measure, target.task)
-        if columns.n_columns == 0:
-            return score_nothing(measure, target)
+    def average_out(
+        self,
+        context: Columns,
+        candidates: Sequence[Columns],
+        target: Target,
+        seed: np.random.SeedSequence,
+        *,
+        is_test: bool = False,
+    ) -> Averages:
+        """Return leave-one-out predictions, and how they change without each candidate.
+
+        Over all of a candidate a linear fit averages to that at the candidate's mean, so no donors
+        are needed: with b the candidate's coefficients in the fit without row i, its values x_i,
+        which have mean zero, change the prediction by -x_i b.
+        """
         response = centred_responses(target)
-        fit = _fit(_standardise(columns), response, self.penalty)
-        told = response - _leave_out(fit.residuals, fit.diagonal, response)
-        return score_answers(measure, _make_answers(told, measure, target), target)
-
-    def statistic(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
-        """Return what a test compares: R², or the score of the fits to indicators."""
-        return replace(self, measure=STATISTICS[target.task]).score(columns, target, seed)
+        blocks = [_standardise(candidate) for candidate in candidates]
+        values = np.concatenate([*blocks, _standardise(context)], axis=1)
+        fit = _fit(values, response, self.penalty)
+        errors = _leave_out(fit.residuals, fit.diagonal, response)
+        told = response - errors
+        known = _make_answers(told, target)
+        changes = np.empty((len(blocks), *known.values.shape))
+        for candidate, block in enumerate(blocks):
+            # A row that is left out moves the coefficients G y by G_i times its error.
+            coefficients = (block.T @ fit.basis * (fit.weights / fit.sizes)) @ fit.basis.T
+            own = np.einsum("ij,ji->i", block, coefficients)[:, np.newaxis]
+            told_by_block = block @ (coefficients @ response) - own * errors
+            changes[candidate] = _make_answers(told - told_by_block, target).values - known.values
+        return Averages(known, changes)
 
 
 class LinearContest:
@@ -127,17 +134,15 @@ class LinearContest:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import umfi
+    >>> from umfi.power.measures import score_answers
     >>> from umfi.reading import read_table
     >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
     >>> columns, target, _ = read_table(X, y)
     >>> contest = LinearContest(LinearPower(), columns, target)
-    >>> own = columns.select([1])
-    >>> copy = own.take_rows(np.random.default_rng(0).permutation(200))
-    >>> [[with_own, with_copy]] = contest.score([[own, copy]])
-    >>> bool(0.3 < with_own - with_copy < 0.7)
-    True
+    >>> [found] = contest.average_out([[columns.select([1])]])
+    >>> [round(score_answers("r2", one, target), 1) for one in (found.known, found.without(0))]
+    [1.0, 0.6]
     """
 
     def __init__(self, power: LinearPower, columns: Columns, target: Target) -> None:
@@ -145,22 +150,28 @@ class LinearContest:
         self._response = centred_responses(target)
         self._fit = _fit(_standardise(columns), self._response, power.penalty)
 
-    def score(self, contests: Sequence[Sequence[Columns]]) -> list[list[float]]:
-        """Return the score of each candidate of each contest.
+    def average_out(self, contests: Sequence[Sequence[Columns]]) -> list[Averages]:
+        """Return what a fit on what is left and all candidates predicts, with and without each.
 
         Parameters
         ----------
         contests : sequence of sequences of Columns
             The candidates that are removed together, a feature and copies of it.
         """
-        measure = find_measure(self._power.measure, self._target.task)
-        scores: list[list[float]] = [[] for _ in contests]
+        found: dict[int, Averages] = {}
         for places, values, widths in _stack(contests):
-            for told in self._predict(values, widths):
-                for place, one in zip(places, told, strict=True):
-                    answers = _make_answers(one, measure, self._target)
-                    scores[place].append(score_answers(measure, answers, self._target))
-        return scores
+            # What is left is orthogonal to all candidates, so each adds what it tells alone.
+            alone = [_tell_alone(block, self._response) for block in _blocks(values, widths)]
+            whole = self._tell_rest(values) + np.sum(alone, axis=0)
+            for position, place in enumerate(places):
+                known = _make_answers(whole[position], self._target)
+                changes = [
+                    _make_answers(whole[position] - one[position], self._target).values
+                    - known.values
+                    for one in alone
+                ]
+                found[place] = Averages(known, np.array(changes))
+        return [found[place] for place in range(len(contests))]
 
     def statistics(self, contests: Sequence[Sequence[Columns]]) -> list[list[float]]:
         """Return what a test compares: how much each candidate explains of what the rest does not.
@@ -178,14 +189,6 @@ class LinearContest:
                 for place, one in zip(places, explained.sum(axis=(1, 2)), strict=True):
                     found[place].append(float(np.cbrt(max(one, 0.0) / total)))
         return found
-
-    def _predict(
-        self, values: NDArray[np.float64], widths: Sequence[int]
-    ) -> Iterator[NDArray[np.float64]]:
-        """Yield what each candidate tells beside the rest, (n_contests, n_rows, n_responses)."""
-        rest = self._tell_rest(values)
-        for block in _blocks(values, widths):
-            yield rest + _tell_alone(block, self._response)
 
     def _tell_rest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what removal of all candidates leaves tells of each row without it."""
@@ -233,12 +236,15 @@ class _Fit(NamedTuple):
         B, orthonormal directions of the columns.
     weights : ndarray, shape (rank,)
         W: 1 for least squares, less for directions that are shrunken.
+    sizes : ndarray, shape (rank,)
+        Squared sizes of the directions.
     """
 
     residuals: NDArray[np.float64]
     diagonal: NDArray[np.float64]
     basis: NDArray[np.float64]
     weights: NDArray[np.float64]
+    sizes: NDArray[np.float64]
 
     def beside(
         self, values: NDArray[np.float64]
@@ -273,7 +279,7 @@ def _fit(values: NDArray[np.float64], response: NDArray[np.float64], penalty: fl
     def fit(tried: float) -> _Fit:
         weights = sizes / (sizes + tried)
         residuals = response - basis @ (weights[:, np.newaxis] * told)
-        return _Fit(residuals, 1.0 - basis**2 @ weights, basis, weights)
+        return _Fit(residuals, 1.0 - basis**2 @ weights, basis, weights, sizes)
 
     def squared_errors(made: _Fit) -> float:
         return float(np.sum(_leave_out(made.residuals, made.diagonal, response) ** 2))
@@ -364,12 +370,9 @@ def _leave_out(
     return np.where(is_own[..., np.newaxis], response * n_rows / (n_rows - 1.0), left_out)
 
 
-def _make_answers(told: NDArray[np.float64], measure: str, target: Target) -> Answers:
+def _make_answers(told: NDArray[np.float64], target: Target) -> Answers:
     """Return predictions of the response from those of its deviations from the mean."""
     if target.task == "regression":
         return Answers(target.unstandardise(told[:, 0]))
-    told = told + class_rates(target)
-    if not needs_shares(measure, target.task):
-        return Answers(told.argmax(axis=1).astype(np.float64))
-    shares = np.clip(told, 0.0, 1.0)
+    shares = np.clip(told + class_rates(target), 0.0, 1.0)
     return Answers(shares / shares.sum(axis=1, keepdims=True), n_voices=target.n_rows)

@@ -1,7 +1,8 @@
-"""What scores are: R², accuracy and others, of answers about rows that were not fitted.
+"""What scores are: R², accuracy and others, of predictions of rows that were not fitted.
 
-All are larger where more is known. Each has a value for knowing nothing, and information also has a
-unit: nats.
+All are larger where more is known. Each has a value for knowing nothing, and each is, nearly or in
+full, a mean over rows: what a single row contributes is its influence, from which standard errors
+are made.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from umfi.target import Target, Task
 
 __all__ = [
     "MEASURES",
-    "STATISTICS",
     "Answers",
+    "Scores",
     "check_measure",
     "class_rates",
     "find_measure",
     "measures_of",
     "needs_shares",
+    "quadratic_gain",
     "score_answers",
     "score_nothing",
+    "score_rows",
 ]
 
 # An R² of 1 would be endless information: told no further than this.
@@ -35,13 +38,13 @@ N_HALVINGS = 20
 
 
 class Answers(NamedTuple):
-    """What is said about each row by fits that have not seen it.
+    """What is predicted of each row by fits that have not seen it.
 
     Attributes
     ----------
-    values : ndarray, shape (n_rows,) for predicted responses or codes of classes, or
-        (n_rows, n_classes) for shares of votes or probabilities, where a measure needs these; NaN
-        where nothing is said.
+    values : ndarray, shape (n_rows,) for predicted responses, or (n_rows, n_classes) for shares of
+        votes or probabilities; NaN where nothing is predicted. Codes of classes, shape (n_rows,),
+        are enough for measures that need no shares.
     n_voices : ndarray, shape (n_rows,), or float
         How many votes or fitted rows shares rest on: few that agree are not certain.
     """
@@ -49,70 +52,172 @@ class Answers(NamedTuple):
     values: NDArray[np.float64]
     n_voices: NDArray[np.float64] | float = np.inf
 
+    def is_given(self) -> NDArray[np.bool_]:
+        """Return a mask, shape (n_rows,): rows that have a prediction."""
+        return ~np.isnan(self.values if self.values.ndim == 1 else self.values[:, 0])
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Answers:
+        """Return the predictions of these rows."""
+        n_voices = self.n_voices if np.ndim(self.n_voices) == 0 else np.asarray(self.n_voices)[rows]
+        return Answers(self.values[rows], n_voices)
+
+
+class Scores(NamedTuple):
+    """A score and what each row contributes to it.
+
+    Attributes
+    ----------
+    score : float
+    influences : ndarray, shape (n_rows,)
+        To first order the score moves by a row's influence, less the mean influence, divided by the
+        number of rows, when the row counts once more.
+    """
+
+    score: float
+    influences: NDArray[np.float64]
+
 
 class Measure(NamedTuple):
-    """A way to score answers.
+    """A way to score predictions.
 
     Attributes
     ----------
     label : str
         What the score is, in a word.
     of_answers : callable
-        From answers without gaps and the response of the same rows, both of all rows that were
-        answered, and all of the response to a score.
+        From predictions without gaps and the response of the same rows, and all of the response,
+        to the score.
     of_nothing : callable
         From a response to the score of knowing nothing but how it is distributed.
     needs_shares : bool
     """
 
     label: str
-    of_answers: Callable[[Answers, Target, Target], float]
+    of_answers: Callable[[Answers, Target, Target], Scores]
     of_nothing: Callable[[Target], float]
     needs_shares: bool = False
 
 
-def _r2(answers: Answers, target: Target, whole: Target) -> float:
-    """1 - mean squared error / var(y), the variance with n - 1 in the denominator as in R."""
+def _mean_of(influences: NDArray[np.float64]) -> Scores:
+    return Scores(float(np.mean(influences)), influences)
+
+
+def _indicators(target: Target) -> NDArray[np.float64]:
+    return np.eye(len(target.classes))[target.labels]
+
+
+def _r2(answers: Answers, target: Target, whole: Target) -> Scores:
+    """1 - mean squared error / variance, the variance with n - 1 in the denominator as in R."""
     # In units of the largest deviation, whose square cannot under- or overflow.
     errors = (answers.values - target.values) / whole.largest_deviation
-    if whole.standardised_variance == 0.0:  # A subsample may miss all variation.
-        return 0.0
-    return float(1.0 - np.mean(errors**2) / whole.standardised_variance)
+    variance = whole.standardised_variance
+    if variance == 0.0:  # A subsample may miss all variation.
+        return _mean_of(np.zeros(target.n_rows))
+    return _explained(errors**2, whole.standardise(target.values) ** 2, variance)
 
 
-def _explained_information(answers: Answers, target: Target, whole: Target) -> float:
-    """-½ log(1 - R²): the information in Gaussian answers (section A.3)."""
-    return -0.5 * float(np.log(max(1.0 - _r2(answers, target, whole), SMALLEST_REST)))
+def _class_r2(answers: Answers, target: Target, whole: Target) -> Scores:
+    """R² of the indicators of all classes: 1 - quadratic loss / that of the class rates."""
+    rates, truth = class_rates(whole), _indicators(target)
+    variance = 1.0 - float(np.sum(rates**2))
+    if variance == 0.0:
+        return _mean_of(np.zeros(target.n_rows))
+    shares = answers.values if answers.values.ndim == 2 else _codes_as_shares(answers, target)
+    losses = np.sum((shares - truth) ** 2, axis=1)
+    return _explained(losses, np.sum((truth - rates) ** 2, axis=1), variance)
 
 
-def _accuracy(answers: Answers, target: Target, _: Target) -> float:
-    return float(np.mean(answers.values == target.values))
+def _codes_as_shares(answers: Answers, target: Target) -> NDArray[np.float64]:
+    return np.eye(len(target.classes))[answers.values.astype(np.int64)]
 
 
-def _balanced_accuracy(answers: Answers, target: Target, _: Target) -> float:
-    is_right = answers.values == target.values
+def _explained(
+    losses: NDArray[np.float64], losses_of_nothing: NDArray[np.float64], variance: float
+) -> Scores:
+    """Return 1 - mean loss / variance; both are estimated, so both have an influence."""
+    unexplained = float(np.mean(losses)) / variance
+    influences = (unexplained * losses_of_nothing - losses) / variance
+    return Scores(1.0 - unexplained, influences)
+
+
+def _information_of_r2(scores: Scores) -> Scores:
+    rest = max(1.0 - scores.score, SMALLEST_REST)
+    return Scores(-0.5 * float(np.log(rest)), 0.5 * scores.influences / rest)
+
+
+def _explained_information(answers: Answers, target: Target, whole: Target) -> Scores:
+    """-½ log(1 - R²): the information in Gaussian predictions (section A.3)."""
+    return _information_of_r2(_r2(answers, target, whole))
+
+
+def _is_right(answers: Answers, target: Target) -> NDArray[np.float64]:
+    """Return for each row the chance that the class with most votes, drawn among equals, is right.
+
+    An expectation instead of a draw, so that no class is favoured and nothing is left to chance.
+    """
+    if answers.values.ndim == 1:
+        return (answers.values == target.values).astype(np.float64)
+    is_largest = answers.values == answers.values.max(axis=1, keepdims=True)
+    own = is_largest[np.arange(target.n_rows), target.labels]
+    return own / is_largest.sum(axis=1)
+
+
+def _accuracy(answers: Answers, target: Target, _: Target) -> Scores:
+    return _mean_of(_is_right(answers, target))
+
+
+def _balanced_accuracy(answers: Answers, target: Target, _: Target) -> Scores:
+    is_right = _is_right(answers, target)
     counts = np.bincount(target.labels)
     right = np.bincount(target.labels, weights=is_right)
-    return float(np.mean(right[counts > 0] / counts[counts > 0]))
+    is_there = counts > 0
+    rates = np.divide(right, counts, out=np.zeros(len(counts)), where=is_there)
+    weights = target.n_rows / (is_there.sum() * np.maximum(counts, 1))
+    influences = weights[target.labels] * (is_right - rates[target.labels])
+    return Scores(float(np.mean(rates[is_there])), influences)
 
 
-def _auc(answers: Answers, target: Target, _: Target) -> float:
-    """Mean over classes of the chance that a row of the class has a larger share than another."""
+def _auc(answers: Answers, target: Target, _: Target) -> Scores:
+    """Mean over classes of the chance that a row of the class has a larger share than another.
+
+    The influence of a row is the share of pairs that it is right in (DeLong, DeLong and
+    Clarke-Pearson 1988).
+    """
     from scipy import stats
 
-    areas = []
-    for label in np.unique(target.labels):
+    areas, influences = [], np.zeros(target.n_rows)
+    labels = np.unique(target.labels)
+    if len(labels) == 1:
+        return Scores(0.5, influences)
+    for label in labels:
         is_of_class = target.labels == label
         n_of_class, n_others = is_of_class.sum(), (~is_of_class).sum()
-        if n_others == 0:
-            return 0.5
-        ranks = stats.rankdata(answers.values[:, label])
-        n_above = ranks[is_of_class].sum() - n_of_class * (n_of_class + 1) / 2.0
-        areas.append(n_above / (n_of_class * n_others))
-    return float(np.mean(areas))
+        shares = answers.values[:, label]
+        ranks = stats.rankdata(shares)
+        # How many rows of the other kind a row stands above, ties counting half.
+        n_above = np.where(
+            is_of_class,
+            ranks - _ranks_within(shares, is_of_class),
+            n_of_class - (ranks - _ranks_within(shares, ~is_of_class)),
+        )
+        right = n_above / np.where(is_of_class, n_others, n_of_class)
+        area = float(right[is_of_class].mean())
+        areas.append(area)
+        sizes = np.where(is_of_class, n_of_class, n_others)
+        influences += (right - area) * target.n_rows / sizes
+    return Scores(float(np.mean(areas)), influences / len(labels))
 
 
-def _log_loss(answers: Answers, target: Target, whole: Target) -> float:
+def _ranks_within(values: NDArray[np.float64], is_chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the ranks of the chosen values among themselves, 0 for others."""
+    from scipy import stats
+
+    ranks = np.zeros(len(values))
+    ranks[is_chosen] = stats.rankdata(values[is_chosen])
+    return ranks
+
+
+def _log_loss(answers: Answers, target: Target, whole: Target) -> Scores:
     """Mean log-likelihood of the true class.
 
     How common the classes are counts as one voice more, because a few votes that agree are not
@@ -121,17 +226,15 @@ def _log_loss(answers: Answers, target: Target, whole: Target) -> float:
     weights = np.broadcast_to(1.0 / (1.0 + np.asarray(answers.n_voices)), target.n_rows)
     own_share = answers.values[np.arange(target.n_rows), target.labels]
     likelihood = (1.0 - weights) * own_share + weights * class_rates(whole)[target.labels]
-    return float(np.mean(np.log(likelihood)))
+    return _mean_of(np.log(likelihood))
 
 
-def _brier(answers: Answers, target: Target, _: Target) -> float:
+def _brier(answers: Answers, target: Target, _: Target) -> Scores:
     """1 - mean squared distance of the shares from the true class (Brier 1950).
 
     It uses what a vote throws away, the size of the majority.
     """
-    errors = answers.values.copy()
-    errors[np.arange(target.n_rows), target.labels] -= 1.0
-    return float(1.0 - np.mean(np.sum(errors**2, axis=1)))
+    return _mean_of(1.0 - np.sum((answers.values - _indicators(target)) ** 2, axis=1))
 
 
 def class_rates(target: Target) -> NDArray[np.float64]:
@@ -144,7 +247,7 @@ def _negative_entropy(target: Target) -> float:
     return float(np.sum(rates[rates > 0] * np.log(rates[rates > 0])))
 
 
-def _class_information(answers: Answers, target: Target, whole: Target) -> float:
+def _class_information(answers: Answers, target: Target, whole: Target) -> Scores:
     """Entropy of the classes minus their cross-entropy.
 
     Votes of trees are not probabilities: where all leaves agree on the commonest class, all trees
@@ -154,7 +257,8 @@ def _class_information(answers: Answers, target: Target, whole: Target) -> float
     own_share = answers.values[np.arange(target.n_rows), target.labels]
     own_rate = class_rates(whole)[target.labels]
     likelihood = own_share + _best_weight(own_share, own_rate) * (own_rate - own_share)
-    return float(np.mean(np.log(likelihood))) - _negative_entropy(whole)
+    score = float(np.mean(np.log(likelihood))) - _negative_entropy(whole)
+    return Scores(score, np.log(likelihood / own_rate))
 
 
 def _best_weight(shares: NDArray[np.float64], rates: NDArray[np.float64]) -> float:
@@ -182,6 +286,7 @@ MEASURES: dict[Task, dict[str, Measure]] = {
         "information": Measure("nats", _explained_information, lambda _: 0.0),
     },
     "classification": {
+        "r2": Measure("R²", _class_r2, lambda _: 0.0),
         "accuracy": Measure("accuracy", _accuracy, lambda target: target.chance_level()),
         "balanced_accuracy": Measure(
             "balanced accuracy",
@@ -199,10 +304,8 @@ MEASURES: dict[Task, dict[str, Measure]] = {
         "information": Measure("nats", _class_information, lambda _: 0.0, needs_shares=True),
     },
 }
-# What is measured unless something else is asked for, and what a test compares: shares say more
-# about a fit than votes do.
-DEFAULTS: dict[Task, str] = {"regression": "r2", "classification": "accuracy"}
-STATISTICS: dict[Task, str] = {"regression": "r2", "classification": "brier"}
+# What is measured unless something else is asked for.
+DEFAULT_MEASURE = "r2"
 
 
 def check_measure(measure: str | None) -> None:
@@ -215,7 +318,7 @@ def check_measure(measure: str | None) -> None:
 def find_measure(measure: str | None, task: Task) -> str:
     """Return the measure, the task's own if none is asked for, or raise if the task has it not."""
     if measure is None:
-        return DEFAULTS[task]
+        return DEFAULT_MEASURE
     if measure not in MEASURES[task]:
         raise InputError(
             f"measure={measure!r} does not score a {task}: choose one of "
@@ -227,7 +330,7 @@ def find_measure(measure: str | None, task: Task) -> str:
 def measures_of(measure: str | None) -> dict[str, str]:
     """Return what the scores are in words, for each task that has the measure."""
     return {
-        task: measures[measure or DEFAULTS[task]].label
+        task: measures[measure or DEFAULT_MEASURE].label
         for task, measures in MEASURES.items()
         if measure is None or measure in measures
     }
@@ -252,7 +355,7 @@ def score_nothing(measure: str, target: Target) -> float:
 
 
 def score_answers(measure: str, answers: Answers, target: Target) -> float:
-    """Return the score of the rows that have an answer; larger is better, never floored.
+    """Return the score of the rows that have a prediction; larger is better, never floored.
 
     Examples
     --------
@@ -260,17 +363,52 @@ def score_answers(measure: str, answers: Answers, target: Target) -> float:
     >>> from umfi.target import read_target
     >>> target = read_target(np.array(["a", "b"] * 5))
     >>> undecided = Answers(np.full((10, 2), 0.5))
-    >>> score_answers("brier", undecided, target), score_answers("auc", undecided, target)
-    (0.5, 0.5)
+    >>> score_answers("r2", undecided, target), score_answers("auc", undecided, target)
+    (0.0, 0.5)
     """
-    is_said = ~np.isnan(answers.values.reshape(target.n_rows, -1)[:, 0])
-    if is_said.all():
-        return MEASURES[target.task][measure].of_answers(answers, target, target)
-    rows = np.flatnonzero(is_said)
+    return score_rows(measure, answers, target).score
+
+
+def score_rows(measure: str, answers: Answers, target: Target) -> Scores:
+    """Return the score, and the influence of each row, NaN where it has no prediction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.target import read_target
+    >>> target = read_target(np.array(["a", "b"] * 5))
+    >>> score_rows("accuracy", Answers(np.zeros(10)), target).influences[:2]
+    array([1., 0.])
+    """
+    of_answers = MEASURES[target.task][measure].of_answers
+    rows = np.flatnonzero(answers.is_given())
+    if len(rows) == target.n_rows:
+        return of_answers(answers, target, target)
     if len(rows) == 0:
         raise InputError("No row was ever out of bag: grow more trees.")
-    said = Answers(
-        answers.values[rows],
-        answers.n_voices if np.ndim(answers.n_voices) == 0 else np.asarray(answers.n_voices)[rows],
-    )
-    return MEASURES[target.task][measure].of_answers(said, target.take_rows(rows), target)
+    given = of_answers(answers.take_rows(rows), target.take_rows(rows), target)
+    influences = np.full(target.n_rows, np.nan)
+    influences[rows] = given.influences
+    return Scores(given.score, influences)
+
+
+def quadratic_gain(with_: Answers, without: Answers, target: Target) -> float:
+    """Return how well what a candidate changes in predictions agrees with what is left to explain.
+
+    With f the predictions that know the candidate, g those that do not, and y the response or the
+    indicators of its classes, the mean of (f - g)(y - g) over rows, in units of the variance of y.
+    If f and g are E[y | S, x] and E[y | S] that is their difference in R². In a sample that
+    difference is 2 (f - g)(y - g) - (f - g)², whose second part is mostly the noise of the fit: a
+    test that leaves it out finds more (benchmarks/one_fit.py).
+    """
+    rows = np.flatnonzero(with_.is_given())
+    known, unknown = with_.values[rows], without.values[rows]
+    if target.task == "regression":
+        change = (known - unknown) / target.largest_deviation
+        left = (target.values[rows] - unknown) / target.largest_deviation
+        variance = target.standardised_variance
+    else:
+        change = known - unknown
+        left = _indicators(target)[rows] - unknown
+        variance = 1.0 - float(np.sum(class_rates(target) ** 2))
+    return float(np.sum(change * left) / (len(rows) * variance))

@@ -47,7 +47,7 @@ MATCHED_ONLY = (SlicedRemover, ChainedRemover, AutoRemover)
 
 
 def find_remover(
-    remover: str | DependenceRemover, protocol: ProtocolName = "matched"
+    remover: str | DependenceRemover, protocol: ProtocolName = "one-fit"
 ) -> DependenceRemover:
     """Return the remover of this name, or the object itself if it is one."""
     if isinstance(remover, str):
@@ -64,7 +64,7 @@ def find_remover(
         )
     if protocol == "paper" and isinstance(remover, MATCHED_ONLY):
         raise InputError(
-            "The paper protocol has linear and transport removal only: pass protocol='matched'."
+            "The paper protocol has linear and transport removal only: leave protocol out."
         )
     return remover
 
@@ -74,8 +74,8 @@ def refuse_levels(columns: Columns, protocol: ProtocolName) -> None:
     for name, kind in zip(columns.names, columns.kinds, strict=True):
         if protocol == "paper" and kind in (Kind.ORDINAL, Kind.CATEGORICAL):
             raise InputError(
-                f"Column {name!r} is {kind}, which the paper protocol does not have: pass "
-                "protocol='matched'."
+                f"Column {name!r} is {kind}, which the paper protocol does not have: leave "
+                "protocol out."
             )
 
 
@@ -125,7 +125,7 @@ def remove_dependence(
     """
     import pandas as pd
 
-    checked_protocol = check_protocol(protocol)
+    checked_protocol = check_protocol(protocol) or "matched"
     chosen = find_remover(remover, checked_protocol)
     X, _ = drop_incomplete_rows(X) if missing == "drop" else (X, None)
     columns = read_columns(X, kinds=kinds, missing=missing)
@@ -140,7 +140,7 @@ def remove_dependence(
     if len(members) == columns.n_columns:
         raise InputError("All features are protected: leave one at least to remove them from.")
     if len(members) > 1 and checked_protocol == "paper":
-        raise InputError("The paper protocol protects one feature: pass protocol='matched'.")
+        raise InputError("The paper protocol protects one feature: leave protocol out.")
     unrelated = chosen.remove(
         columns.without(members), [columns.select(members)], protocol=checked_protocol, rng=rng
     )

@@ -105,7 +105,7 @@ def _facts(result: ImportanceResult) -> list[tuple[str, str]]:
 
 
 def _shown_columns(result: ImportanceResult, table: pd.DataFrame) -> list[str]:
-    hidden = {"spread"} if result.n_repeats == 1 or "low" in table else set()
+    hidden = {"spread"} if "low" in table else set()
     if "leakage" in table and table["leakage"].isna().all():
         hidden.add("leakage")
     return [name for name in HEADINGS if name in table and name not in hidden]

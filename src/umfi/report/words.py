@@ -33,6 +33,8 @@ FEW_ROWS, FEW_ROWS_OF_CLASS = 100, 20
 # With a commonest class of this share, accuracy hardly moves.
 LOPSIDED_SHARE = 0.8
 N_NAMED, N_LEADING = 5, 3
+# What a call has anyway wherever it can, so that code need not ask for it.
+UNSAID = {"protocol": "one-fit"}
 HIDING_METHODS = ("ablation", "permutation", "conditional_permutation")
 
 
@@ -133,8 +135,7 @@ def _no_test(result: ImportanceResult) -> str:
 
 
 def _strongest(result: ImportanceResult, feature: str) -> str:
-    scores = result.scores if result.whole_scores is None else result.whole_scores
-    own = scores[scores["feature"] == feature].mean(numeric_only=True)
+    own = result.scores[result.scores["feature"] == feature].mean(numeric_only=True)
     measure = str(result.settings.get("measure", "score"))
     # Scores are larger where they are better, so errors are kept with a minus.
     sign = -1.0 if measure.endswith("error") else 1.0
@@ -174,7 +175,7 @@ def check_in_words(result: ImportanceResult) -> list[Check]:
                 "labels rather than measures, say so by kinds=.",
             )
         )
-    if result.n_repeats == 1:
+    if result.n_repeats == 1 and "low" not in result.table:
         checks.append(
             Check(
                 "note",
@@ -294,7 +295,7 @@ def code_of(result: ImportanceResult) -> str:
         if name == "power" and value not in POWERS and isinstance(value, str):
             # Of our own making, or the caller's, whose name it has.
             shown.append(f"power={_as_code(value) if '(' in value else value}")
-        elif value != parameter.default:
+        elif value not in (parameter.default, UNSAID.get(name)):
             shown.append(f"{name}={_as_code(value)}")
     return f"umfi.{method}({', '.join(['X', 'y', *shown])})"
 

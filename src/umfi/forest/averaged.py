@@ -1,0 +1,210 @@
+"""Predictions averaged over a candidate: what a tree predicts without knowing some columns.
+
+A tree is kept for a moment and asked about every row out of its bag once more for each candidate
+on the row's path, with the candidate's values taken from donors: other rows that stand at even
+distances along the candidate. The mean over donors is what the tree predicts without knowing the
+candidate, if the other columns are independent of it. The noise of growing the tree is in both
+predictions, so it cancels in their difference.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
+from umfi.forest.model import Growth, RecordedTree, Response, new_recorded_tree, new_scratch
+from umfi.forest.ranks import RankTable
+from umfi.forest.streams import draw_below
+from umfi.forest.tree import grow_tree, start_tree
+from umfi.forest.votes import Tally, add_votes, new_tally
+from umfi.jit import inlined_kernel, kernel, tree_kernel
+
+__all__ = ["Donors", "add_changes", "averaged_totals", "new_changes", "no_donors", "place_of"]
+
+
+class Donors(NamedTuple):
+    """Which columns are averaged over together, and whose values stand in for a row's own.
+
+    Attributes
+    ----------
+    candidate_of : ndarray of int64, shape (n_columns,)
+        The candidate that a column belongs to, -1 for none.
+    order : ndarray of uint32, shape (n_candidates, n_rows)
+        The rows in the order of each candidate; a row's donors stand at even distances in it.
+    n_each : int
+        Donors of a row in each tree.
+    """
+
+    candidate_of: NDArray[np.int64]
+    order: NDArray[np.uint32]
+    n_each: int
+
+
+@kernel
+def no_donors(n_columns: int, n_rows: int) -> Donors:
+    """Return what averages over nothing."""
+    return Donors(np.full(n_columns, -1, dtype=np.int64), np.empty((0, n_rows), dtype=np.uint32), 1)
+
+
+@kernel
+def new_changes(donors: Donors, n_rows: int, n_classes: int) -> NDArray[np.float64]:
+    """Return room for the changes of predictions, shape (n_candidates, n_rows, n_outputs)."""
+    return np.zeros((donors.order.shape[0], n_rows, max(1, n_classes)))
+
+
+@inlined_kernel
+def place_of(
+    by_row: NDArray[np.uint16],
+    row: np.uint32,
+    feature: np.uint32,
+    table: RankTable,
+    slots: NDArray[np.uint16],
+    is_arranged: bool,
+) -> np.uint16:
+    """Return where a row stands in a column, on the tree's own order of levels if it has one."""
+    position = by_row[row, feature]
+    if is_arranged and table.n_levels[feature] > 0:
+        position = slots[feature, np.uint32(table.sorted_values[feature, position])]
+    return position
+
+
+@tree_kernel
+def add_changes(
+    recorded: RecordedTree,
+    by_row: NDArray[np.uint16],
+    table: RankTable,
+    slots: NDArray[np.uint16],
+    is_arranged: bool,
+    donors: Donors,
+    rows: NDArray[np.uint32],
+    predictions: NDArray[np.float64],
+    stream: NDArray[np.uint64],
+    last_row: NDArray[np.int64],
+    n_classes: int,
+    changes: NDArray[np.float64],
+) -> None:
+    """Add by how much the tree's predictions change when each candidate is averaged out.
+
+    Only candidates that a row's path has a cut on change anything, a few per row.
+
+    Parameters
+    ----------
+    by_row : positions of each row, shape (n_rows, n_columns)
+    slots, is_arranged : the tree's own order of levels, where ``by_row`` does not follow it
+    rows : out of the tree's bag
+    predictions : of these rows, shape (n_rows,)
+    last_row : scratch memory, shape (n_candidates,)
+    changes : written, shape (n_candidates, n_rows, n_outputs)
+    """
+    n_rows = donors.order.shape[1]
+    weight = 1.0 / donors.n_each
+    last_row[:] = -1
+    for local in range(rows.shape[0]):
+        row = rows[local]
+        first = np.int64(-1)
+        node = np.uint32(0)
+        feature = recorded.feature[node]
+        while feature >= 0:
+            candidate = donors.candidate_of[np.uint32(feature)]
+            if candidate >= 0 and last_row[candidate] != local:
+                last_row[candidate] = local
+                if first < 0:  # The same places for all candidates of a row: all are treated alike.
+                    first = draw_below(stream, n_rows)
+                for number in range(donors.n_each):
+                    place = first + number * n_rows // donors.n_each
+                    donor = donors.order[candidate, place - n_rows if place >= n_rows else place]
+                    below = node
+                    cut_on = feature
+                    while cut_on >= 0:
+                        is_taken = donors.candidate_of[np.uint32(cut_on)] == candidate
+                        position = place_of(
+                            by_row,
+                            donor if is_taken else row,
+                            np.uint32(cut_on),
+                            table,
+                            slots,
+                            is_arranged,
+                        )
+                        below = np.uint32(recorded.left[below] + (position > recorded.cut[below]))
+                        cut_on = recorded.feature[below]
+                    other = recorded.prediction[below]
+                    if n_classes == 0:
+                        changes[candidate, row, 0] += weight * (other - predictions[row])
+                    else:
+                        changes[candidate, row, np.int64(other)] += weight
+                        changes[candidate, row, np.int64(predictions[row])] -= weight
+            position = place_of(by_row, row, np.uint32(feature), table, slots, is_arranged)
+            node = np.uint32(recorded.left[node] + (position > recorded.cut[node]))
+            feature = recorded.feature[node]
+
+
+@kernel
+def averaged_totals(
+    table: RankTable,
+    response: Response,
+    growth: Growth,
+    donors: Donors,
+    n_trees: int,
+    seed: np.uint64,
+) -> tuple[Tally, NDArray[np.float64]]:
+    """Return what the trees of a forest predict, and how that changes without each candidate.
+
+    Returns
+    -------
+    tally : Tally
+        Of the rows as they are.
+    changes : ndarray, shape (n_candidates, n_rows, n_outputs)
+        Added to the tally's totals, these are the totals with a candidate averaged out.
+    """
+    n_rows = response.values.shape[0]
+    scratch = new_scratch(table, n_rows, response.n_classes)
+    predictions = np.empty(n_rows)
+    tally = new_tally(n_rows, response.n_classes)
+    changes = new_changes(donors, n_rows, response.n_classes)
+    last_row = np.empty(donors.order.shape[0], dtype=np.int64)
+    own, slots = own_table(table), new_slots(table)
+    recorded = new_recorded_tree(2 * n_rows)
+    for tree in range(n_trees):
+        n_in_bag, n_out_of_bag = start_tree(scratch, response, growth, seed, tree)
+        if has_levels(table):
+            rows = scratch.in_bag[:n_in_bag]
+            arrange_levels(table, table.positions, n_rows, own, rows, response, scratch, slots)
+        grow_tree(
+            own,
+            response,
+            growth,
+            scratch,
+            n_in_bag,
+            n_out_of_bag,
+            predictions,
+            recorded,
+            True,
+            False,
+            donors.candidate_of,
+        )
+        # In ascending order, not in that of the leaves: what is drawn depends on the row alone.
+        unseen = scratch.moved[:n_out_of_bag]
+        n_found = 0
+        for row in range(n_rows):
+            if scratch.weights[row] == 0:
+                unseen[n_found] = row
+                n_found += 1
+        add_votes(tally, unseen, predictions, response.n_classes)
+        add_changes(
+            recorded,
+            own.positions.T,
+            own,
+            slots,
+            False,
+            donors,
+            unseen,
+            predictions,
+            scratch.stream,
+            last_row,
+            response.n_classes,
+            changes,
+        )
+    return tally, changes

@@ -1,0 +1,187 @@
+"""Powers that predict: one fit gives the scores with and without a feature, row by row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.columns import Columns
+from umfi.power.measures import (
+    Answers,
+    find_measure,
+    measures_of,
+    quadratic_gain,
+    score_answers,
+    score_nothing,
+    score_rows,
+)
+from umfi.target import Target, Task
+
+__all__ = [
+    "Averages",
+    "Comparison",
+    "PredictingPower",
+    "compare_answers",
+    "compare_averages",
+    "count_donors",
+    "join_front",
+]
+
+# Rows that lend a row their values of a candidate, in each fit; a forest gives a row about 37
+# times as many. Tests have many candidates, and fewer donors do: benchmarks/one_fit.py.
+N_DONORS, N_TEST_DONORS = 8, 4
+
+
+class Averages(NamedTuple):
+    """What one fit predicts, and how that changes when a candidate is averaged out.
+
+    Attributes
+    ----------
+    known : Answers
+        With all columns known.
+    changes : ndarray, shape (n_candidates, n_rows) or (n_candidates, n_rows, n_classes)
+        Added to the predictions, these are the predictions that do not know the candidate.
+    """
+
+    known: Answers
+    changes: NDArray[np.float64]
+
+    def without(self, candidate: int) -> Answers:
+        """Return the predictions with a candidate averaged out."""
+        return self.known._replace(values=self.known.values + self.changes[candidate])
+
+    def gains(self, target: Target) -> list[float]:
+        """Return for each candidate what a test compares; see :func:`quadratic_gain`."""
+        return [
+            quadratic_gain(self.known, self.without(candidate), target)
+            for candidate in range(len(self.changes))
+        ]
+
+
+class Comparison(NamedTuple):
+    """Two scores, and what each row contributes to their difference.
+
+    Attributes
+    ----------
+    score_with, score_without : float
+    influences : ndarray, shape (n_rows,), optional
+        Of the difference, NaN for rows without a prediction; None if the power only scores.
+    """
+
+    score_with: float
+    score_without: float
+    influences: NDArray[np.float64] | None = None
+
+
+def compare_answers(measure: str, with_: Answers, without: Answers, target: Target) -> Comparison:
+    """Return the scores of two sets of predictions of the same rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target = Target("regression", np.array([-1.0, 1.0, -1.0, 1.0]))
+    >>> found = compare_answers("r2", Answers(target.values), Answers(np.zeros(4)), target)
+    >>> found.score_with, found.score_without
+    (1.0, 0.25)
+    """
+    first, second = (score_rows(measure, answers, target) for answers in (with_, without))
+    return Comparison(first.score, second.score, first.influences - second.influences)
+
+
+def compare_averages(measure: str, averages: Averages, target: Target) -> Comparison:
+    """Return the scores of one fit without permuted copies of a feature, and without the feature.
+
+    The first candidate is the feature, the others are its copies. Without a copy the feature is
+    known, and without the feature a copy is: like for like. To compare with the fit that knows all
+    of them would be unfair to a feature that says little, because the noise that a fit takes from
+    any column would count against it alone, and kind to one that says nothing in a table that
+    others predict well, because removal cost them what they told about it by chance. So an
+    unrelated feature has importance zero in the mean. With several copies it is their mean score.
+    """
+    without, *of_copies = (
+        score_rows(measure, averages.without(candidate), target)
+        for candidate in range(len(averages.changes))
+    )
+    influences = np.mean([one.influences for one in of_copies], axis=0)
+    score_with = float(np.mean([one.score for one in of_copies]))
+    return Comparison(score_with, without.score, influences - without.influences)
+
+
+def count_donors(*, is_test: bool) -> int:
+    """Return how many rows lend each row their values of a candidate, in each fit."""
+    return N_TEST_DONORS if is_test else N_DONORS
+
+
+class PredictingPower(ABC):
+    """A power that predicts rows it was not fitted to.
+
+    Subclasses are frozen dataclasses with a field ``measure``.
+    """
+
+    measure: str | None
+
+    @property
+    def measures(self) -> dict[str, str]:
+        """What the score is, by task."""
+        return measures_of(self.measure)
+
+    def with_measure(self, measure: str) -> Self:
+        """Return the power that measures something else."""
+        changed: Any = replace(self, measure=measure)  # type: ignore[type-var]
+        return changed
+
+    def refuse_task(self, task: Task) -> None:
+        """Raise if the power cannot give what its measure needs."""
+        find_measure(self.measure, task)
+
+    def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
+        """Return the score of the columns on rows not fitted to, or the chance level of none."""
+        measure = find_measure(self.measure, target.task)
+        if columns.is_constant().all():
+            return score_nothing(measure, target)
+        return score_answers(measure, self.predict(columns, target, seed), target)
+
+    @abstractmethod
+    def predict(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> Answers:
+        """Return what is predicted of each row by fits that have not seen it."""
+
+    @abstractmethod
+    def average_out(
+        self,
+        context: Columns,
+        candidates: Sequence[Columns],
+        target: Target,
+        seed: np.random.SeedSequence,
+        *,
+        is_test: bool = False,
+    ) -> Averages:
+        """Return what one fit on all columns predicts, and how that changes without candidates.
+
+        Parameters
+        ----------
+        context : Columns
+            S, independent of each candidate.
+        candidates : sequence of Columns
+            A feature, or the columns of a group, and its permuted copies.
+        is_test : bool
+            Whether candidates are many and only compared with each other, so that less care will
+            do than where the size of what one of them adds is wanted.
+        """
+
+
+def join_front(context: Columns, candidates: Sequence[Columns]) -> Columns:
+    """Return the columns of all candidates, in their order, followed by the context."""
+    first = candidates[0]
+    if len(candidates) > 1:
+        first = Columns(
+            values=np.asfortranarray(np.concatenate([one.values for one in candidates], axis=1)),
+            names=tuple(name for one in candidates for name in one.names),
+            kinds=tuple(kind for one in candidates for kind in one.kinds),
+            missing=first.missing,
+        )
+    return context.prepend(first)
