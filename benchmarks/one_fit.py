@@ -4,15 +4,15 @@
 copies beside those of refitting, on subsamples of BRCA and on the simulations: mean and standard
 deviation of unrelated and related features. ``test`` puts statistics, donors, copies and trees
 beside each other on weak signals: how often a feature is found at 0.05, 0.01 and 0.001, and the
-milliseconds of a feature. ``tail`` counts how often the fitted tail of statistics of unrelated
-columns of every kind falls below these levels. BRCA is read from ``$UMFI_DATA``.
+milliseconds of a feature. ``tail`` counts how often p-values of unrelated columns of every kind
+fall below these levels, by the power that gains are taken to. BRCA is read from ``$UMFI_DATA``.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -23,13 +23,18 @@ import umfi
 from umfi import inference
 from umfi.columns import Columns
 from umfi.frames import read_columns
+from umfi.methods.trials import SETTLED_P_VALUE
 from umfi.power import Averages, ForestPower, predicting
 from umfi.power.measures import score_rows
 from umfi.reading import read_table
 from umfi.removal import find_remover
 from umfi.target import Target, read_target
 
-LEVELS = (0.05, 0.01, 0.001)
+LEVELS = (0.05, 0.01, 0.001, 0.0001)
+GAIN_POWERS = (1.0, 0.7, 0.5)
+N_COPIES = 199
+# Candidates of a table that stand for the feature, one after the other.
+N_STANDING = 6
 WEAK = ("blood_relation", "correlated_interactions", "nonlinear_interactions")
 
 
@@ -83,12 +88,30 @@ def statistics(found: Averages, target: Target) -> dict[str, NDArray[np.float64]
     changes = found.changes.reshape(len(found.changes), target.n_rows, -1)[:, rows] / unit
     left = truth[rows] - known - changes
     gain = -np.mean(np.sum(changes * left, axis=2), axis=1)
+    powers = {f"gain to the power of {power}": draw_in(gain, power) for power in GAIN_POWERS}
     size = np.mean(np.sum(changes**2, axis=2), axis=1)
     return {
         "loss": 2.0 * gain - size,
-        "gain": gain,
+        **powers,
         "correlation": np.divide(gain, np.sqrt(size), out=np.zeros_like(gain), where=size > 0),
     }
+
+
+def draw_in(gains: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+    return np.sign(gains) * np.abs(gains) ** power
+
+
+def sequential_p_value(batches: Sequence[NDArray[np.float64]]) -> float:
+    """Return the p-value of a feature, whose statistic comes first in the first batch.
+
+    Batch after batch, until it is decided.
+    """
+    own, nulls = float(batches[0][0]), []
+    for batch in batches:
+        nulls.append(batch[1:])
+        if inference.is_settled(own, nulls, SETTLED_P_VALUE):
+            break
+    return inference.permutation_test(own, nulls).p_value
 
 
 def compare_importances(n_tables: int) -> None:
@@ -169,15 +192,14 @@ def compare_tests(n_tables: int) -> None:
                     ),
                     target,
                 )
-                for batch in range(2)
+                for batch in range(N_COPIES // settings["n_copies"])
             ]
             for name in batches[0]:
-                first, second = (batch[name] for batch in batches)
-                p_value = inference._tail_p_value(float(first[0]), [first[1:], second[1:]])
+                p_value = sequential_p_value([batch[name] for batch in batches])
                 rows.append((simulation, name, *(p_value <= level for level in LEVELS)))
         seconds = (time.perf_counter() - start) / (n_tables * len(WEAK))
         table = pd.DataFrame(rows, columns=["simulation", "statistic", *LEVELS])
-        print(f"{changed or 'as it is'}, {1e3 * seconds:.0f} ms a feature")
+        print(f"{changed or 'as it is'}, {1e3 * seconds:.0f} ms per feature with all its batches")
         print(table.groupby(["simulation", "statistic"]).mean().round(2).to_string(), flush=True)
 
 
@@ -207,23 +229,29 @@ def count_tails(n_tables: int) -> None:
                 target = read_target(signal)
             own = read_columns(pd.DataFrame({"own": unrelated_column(kind, n_rows, rng)}))
             n_candidates = int(np.clip(n_rows // 15, 4, 20))
-            copies = [own.take_rows(rng.permutation(n_rows)) for _ in range(n_candidates)]
-            found = ForestPower().average_out(
-                read_columns(others), copies, target, np.random.SeedSequence(seed), is_test=True
-            )
-            of_all = np.array(found.gains(target))
+            batches = []
+            for batch in range(N_COPIES // (n_candidates - 1)):
+                copies = [own.take_rows(rng.permutation(n_rows)) for _ in range(n_candidates)]
+                found = ForestPower().average_out(
+                    read_columns(others),
+                    copies,
+                    target,
+                    np.random.SeedSequence([seed, batch]),
+                    is_test=True,
+                )
+                batches.append(statistics(found, target))
             # All are exchangeable, so that each can stand for the feature.
-            for place in range(n_candidates):
-                rest = np.delete(of_all, place)
-                p_value = inference._tail_p_value(float(of_all[place]), [rest])
-                rows.append((kind, n_rows, n_classes, *(p_value <= level for level in LEVELS)))
+            for place, name in product(range(min(n_candidates, N_STANDING)), batches[0]):
+                first, *later = (batch[name] for batch in batches)
+                first = np.r_[first[place], np.delete(first, place)]
+                p_value = sequential_p_value([first, *later])
+                rows.append((name, kind, n_rows, n_classes, *(p_value <= at for at in LEVELS)))
         print(kind, n_rows, n_classes, n_others, "done", flush=True)
-    table = pd.DataFrame(rows, columns=["kind", "rows", "classes", *LEVELS])
-    # With few rows there are too few copies for a tail.
-    table = table[table["rows"] >= 300]
+    table = pd.DataFrame(rows, columns=["statistic", "kind", "rows", "classes", *LEVELS])
     for by in ("kind", "rows", "classes"):
-        print(table.groupby(by)[list(LEVELS)].mean().round(4).to_string())
-    print(len(table), table[list(LEVELS)].mean().round(4).to_dict())
+        print(table.groupby(["statistic", by])[list(LEVELS)].mean().round(4).to_string())
+    groups = table.groupby("statistic")[list(LEVELS)]
+    print(groups.mean().round(5).assign(p_values=groups.size()).to_string())
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ MIN_INTERVAL_REPEATS = 20
 # is, the more time all rows take beside it.
 MIN_INTERVAL_SHARE, MAX_INTERVAL_SHARE = 0.2, 0.8
 
-# Rows are predicted and learned from: importances of forests vary over tables by 1.2 to 1.5 times
+# Rows are predicted and learned from: importances of forests vary over tables by 1.0 to 1.5 times
 # the error of the predicted rows alone, see benchmarks/intervals.py.
 ROW_ROLES = 2.0
 

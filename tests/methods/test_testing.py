@@ -172,6 +172,23 @@ def test_batches_hold_as_many_copies_as_the_rows_bear(n_rows, n_columns):
         assert min(sizes) >= 2 or len(sizes) == 1
 
 
+def test_features_that_raise_nothing_are_not_tested_at_length():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.normal(size=(200, 12)), columns=list("abcdefghijkl"))
+    y = X["a"] + 0.5 * rng.normal(size=200)
+    result = run(X, y)
+    tests = result.tests.set_index("feature")
+    raises = result.importances[tests.index] > 0.0
+    assert 2 <= raises.sum() <= 10
+    assert (tests.loc[~raises, "p_value"] == 1.0).all()
+    assert (tests.loc[~raises, "n_permutations"] == 3).all()
+    assert (tests.loc[raises, "n_permutations"] >= 5).all()
+    assert tests["leakage"].notna().all()
+    # Later repeats may raise the mean, so that every feature is tested.
+    of_many = run(X, y, repeats=2).tests.set_index("feature")
+    assert (of_many["n_permutations"] >= 5).all()
+
+
 def test_too_few_permutations_are_noted():
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
     note = run(X, y, max_permutations=9).settings["notes"][-1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from umfi.methods.features import Feature
-from umfi.methods.trials import MAX_COPIES, MAX_REFITS, Plan, Trial
+from umfi.methods.trials import MAX_COPIES, MAX_REFITS, MIN_COPIES, Plan, Trial
 
 FEATURE = Feature("x", (0,), is_constant=False, n_directions=1)
 NULLS = np.random.default_rng(0).normal(size=400)
@@ -43,6 +43,15 @@ def test_what_is_unclear_gets_all_its_copies():
     trial = make_trial()
     assert answer(trial, own=2.2) == list(range(len(trial.sizes)))
     assert trial.outcome.n_permutations == sum(trial.sizes) == 199
+
+
+def test_what_cannot_be_called_related_gets_as_many_copies_as_show_leakage():
+    plan = Plan(199, 0.05, is_sequential=True)
+    trial = Trial(plan, 1000, FEATURE, 0, is_decided=True)
+    assert answer(trial, own=40.0) == [0]
+    assert trial.sizes == [MIN_COPIES]
+    full = Trial(Plan(199, 0.05, is_sequential=False), 1000, FEATURE, 0, is_decided=True)
+    assert sum(full.sizes) == 199
 
 
 def test_a_full_test_never_stops_early():

@@ -1,13 +1,14 @@
 """One fit with a candidate averaged out: what estimators predict, and what is compared."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import umfi
 from umfi.frames import read_columns
 from umfi.power import Averages, Comparison, compare_answers, compare_averages, find_power
-from umfi.power.measures import Answers, quadratic_gain, score_answers
+from umfi.power.measures import Answers, quadratic_gain, removal_influences, score_answers
 from umfi.target import Target, read_target
 
 SEED = np.random.SeedSequence(3)
@@ -117,6 +118,50 @@ def test_the_gain_is_the_difference_of_scores_for_the_best_predictions():
     difference = score_answers("r2", with_, target) - score_answers("r2", without, target)
     assert quadratic_gain(with_, without, target) == pytest.approx(difference, abs=0.02)
     assert difference == pytest.approx(1.0 / 3.0, abs=0.02)
+
+
+def test_statistics_keep_the_order_and_signs_of_gains():
+    x, others, y = make_table()
+    target = read_target(y)
+    rng = np.random.default_rng(2)
+    own, *copies, context = columns_of(x, *rng.normal(size=(6, 300)), others)
+    averages = umfi.ForestPower().average_out(context, [own, *copies], target, SEED)
+    gains = [quadratic_gain(averages.known, averages.without(place), target) for place in range(7)]
+    found = averages.statistics(target)
+    assert np.argsort(found).tolist() == np.argsort(gains).tolist()
+    np.testing.assert_array_equal(np.sign(found), np.sign(gains))
+    assert np.ptp(np.sign(gains)) == 2.0
+
+
+def test_standard_errors_hold_what_removal_varies():
+    # y = z + 0.3 x + noise: removal leaves z without its chance correlation with x, which x then
+    # explains, so that the importance varies as the squared correlation of x with all of y does.
+    rng, rows = np.random.default_rng(0), []
+    for seed in range(200):
+        x, z, noise = rng.normal(size=(3, 250))
+        frame = pd.DataFrame({"x": x, "z": z})
+        result = umfi.ultra_marginal(
+            frame, z + 0.3 * x + 0.3 * noise, power="linear", random_state=seed, progress=False
+        )
+        rows.append(result.scores.set_index("feature").loc["x"])
+    found = pd.DataFrame(rows)
+    assert found["importance"].std() / found["standard_error"].mean() == pytest.approx(1.0, abs=0.2)
+
+
+def test_classes_and_numbers_have_the_same_removal_influences():
+    # Two classes coded as numbers: the indicators are the numbers and their complements.
+    rng = np.random.default_rng(0)
+    labels = rng.random(100) < 0.4
+    known, unknown = rng.random((2, 100))
+    numbers = Target("regression", labels.astype(float))
+    classes = Target("classification", labels.astype(float), ("no", "yes"))
+    of_numbers = removal_influences("r2", Answers(known), Answers(unknown), numbers)
+    pairs = (Answers(np.column_stack([1.0 - one, one])) for one in (known, unknown))
+    of_classes = removal_influences("r2", *pairs, classes)
+    # The variances have n - 1 and n in their denominators.
+    np.testing.assert_allclose(of_classes * 99.0 / 100.0, of_numbers)
+    gap = Answers(np.where(np.arange(100) == 3, np.nan, known))
+    assert np.flatnonzero(np.isnan(removal_influences("r2", gap, gap, numbers))).tolist() == [3]
 
 
 def test_classifiers_without_probabilities_are_scored_by_their_classes():

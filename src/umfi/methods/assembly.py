@@ -30,6 +30,7 @@ __all__ = [
     "TREES",
     "AnswersOf",
     "assemble",
+    "find_decided",
     "test_stage",
 ]
 
@@ -46,6 +47,28 @@ AnswersOf = Callable[[str], Mapping[tuple[str | int, ...], Any]]
 def test_stage(part: str) -> str:
     """Return the stage in which a part of importances is tested."""
     return f"test of {part}"
+
+
+def find_decided(outline: Outline, answers_of: AnswersOf, part: str) -> set[int]:
+    """Return the features whose p-value is 1 whatever their copies do, by index.
+
+    Those whose estimate is not above zero: what predicts no better with a feature is no evidence
+    of a relation, and to say so only makes a p-value larger. Of several repeats the others may
+    still raise the mean.
+    """
+    if outline.repeats > 1:
+        return set()
+    estimates = {
+        int(index): ScorePair.from_plain(of_parts[part]).importance
+        for name, answer in answers_of(SCORES).items()
+        for index, of_parts in answer.items()
+        if int(name[1]) == 0
+    }
+    return {
+        feature
+        for feature, source in enumerate(outline.representatives)
+        if not estimates.get(source, 1.0) > 0.0
+    }
 
 
 def assemble(
@@ -180,8 +203,7 @@ def _assemble_tests(
     None if nothing is tested.
 
     Features without a batch have p = 1, which is valid whatever they are. So have those whose
-    estimate is not above zero: what predicts no better with a feature is no evidence of a relation,
-    and to say so only makes a p-value larger.
+    estimate is not above zero, see :func:`find_decided`.
     """
     import pandas as pd
 
@@ -192,21 +214,26 @@ def _assemble_tests(
     # Copies of a column are told by each other, so each is tested for itself.
     is_for_itself = outline.method == "ablation" or part == "irreplaceable"
     sources = range(len(outline.features)) if is_for_itself else outline.representatives
-    leakages = {
-        int(index): [Leakage(own, tuple(copies), flag) for own, copies, flag in found["leakages"]]
-        for (index, number, _), found in answers.items()
-        if number == 0
-    }
-    limit = leakage_limit([one for of_feature in leakages.values() for one in of_feature])
+    decided = find_decided(outline, answers_of, part)
+    leakages: dict[int, list[Leakage]] = {}
     outcomes: dict[int, PermutationTest] = {}
     n_undecided = 0
     for index in sorted(set(sources)):
         outcomes[index] = PermutationTest(1.0, 0, False)
-        if not outline.features[index].is_constant:
-            trial = Trial(plan, outline.n_rows, outline.features[index], index)
-            trial.advance(answers)
-            n_undecided += trial.next_batch is not None
-            outcomes[index] = trial.outcome
+        feature = outline.features[index]
+        if feature.is_constant:
+            continue
+        trial = Trial(plan, outline.n_rows, feature, index, is_decided=index in decided)
+        first = trial.next_batch
+        if first is not None and first in answers:
+            leakages[index] = [
+                Leakage(own, tuple(copies), flag)
+                for own, copies, flag in answers[first]["leakages"]
+            ]
+        trial.advance(answers)
+        n_undecided += trial.next_batch is not None
+        outcomes[index] = trial.outcome
+    limit = leakage_limit([one for of_feature in leakages.values() for one in of_feature])
     if n_undecided:
         what = "" if part == "importance" else f" of {part}"
         plural = "s are" if n_undecided > 1 else " is"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.columns import Columns
-from umfi.methods.assembly import test_stage
+from umfi.methods.assembly import find_decided, test_stage
 from umfi.methods.features import Feature, with_copies
 from umfi.methods.problem import Problem
 from umfi.methods.trials import Plan, Trial
@@ -26,7 +26,7 @@ from umfi.tasks import TaskName, count_workers
 __all__ = ["Contest", "run_test"]
 
 # Leakage is told from these copies.
-N_LEAKAGE_COPIES = 3
+N_LEAKAGE_COPIES = 2
 
 # From a feature, the number of a batch and permutations of the rows to a context and columns to
 # add to it: the feature itself, then a copy for each permutation.
@@ -64,8 +64,16 @@ def run_test(
     if plan.note is not None and plan.note not in problem.settings["notes"]:
         problem.settings["notes"].append(plan.note)
     tested = [index for index in sorted(set(features)) if not problem.features[index].is_constant]
+    decided = find_decided(problem.outline, problem.runner.answers_of, part)
     trials = [
-        Trial(plan, problem.columns.n_rows, problem.features[index], index) for index in tested
+        Trial(
+            plan,
+            problem.columns.n_rows,
+            problem.features[index],
+            index,
+            is_decided=index in decided,
+        )
+        for index in tested
     ]
     work = _make_batches(
         problem, contest, plan, closed_form, is_leakage_found and closed_form is None
@@ -107,7 +115,8 @@ def _make_batches(
     ) -> list[float]:
         power, target = problem.power, problem.target
         if plan.is_one_fit and isinstance(power, PredictingPower):
-            return power.average_out(context, candidates, target, seed, is_test=True).gains(target)
+            averages = power.average_out(context, candidates, target, seed, is_test=True)
+            return averages.statistics(target)
         if isinstance(power, PredictingPower):
             power = power.with_measure("r2")  # It says more of a fit than others do.
         return [

@@ -113,12 +113,19 @@ class Trial:
     feature : Feature
     index : int
         Of the feature.
+    is_decided : bool
+        Whether the p-value is 1 whatever the copies do. A sequential test then has only as many as
+        show what removal leaves of the feature.
     """
 
-    def __init__(self, plan: Plan, n_rows: int, feature: Feature, index: int) -> None:
+    def __init__(
+        self, plan: Plan, n_rows: int, feature: Feature, index: int, *, is_decided: bool = False
+    ) -> None:
         self.plan = plan
         self.index = index
         self.sizes = _batch_sizes(plan, n_rows, feature)
+        if is_decided and plan.is_sequential:
+            self.sizes = [min(MIN_COPIES, plan.max_permutations)]
         self.n_batches = 0
         self.own = float("nan")
         self.nulls: list[NDArray[np.float64]] = []

@@ -26,6 +26,7 @@ __all__ = [
     "measures_of",
     "needs_shares",
     "quadratic_gain",
+    "removal_influences",
     "score_answers",
     "score_nothing",
     "score_rows",
@@ -401,14 +402,64 @@ def quadratic_gain(with_: Answers, without: Answers, target: Target) -> float:
     difference is 2 (f - g)(y - g) - (f - g)², whose second part is mostly the noise of the fit: a
     test that leaves it out finds more (benchmarks/one_fit.py).
     """
+    found = _quadratic_terms(with_, without, target)
+    left = found.response - found.unknown
+    return float(np.sum(found.change * left) / (len(found.rows) * found.variance))
+
+
+def removal_influences(
+    measure: str, with_: Answers, without: Answers, target: Target
+) -> NDArray[np.float64]:
+    """Return what each row contributes to a difference of scores by way of removal.
+
+    Removal takes from S what it carries about the feature in these very rows, by chance too, and
+    what it takes the feature gives back. So the mean of (f - g) g over rows is zero in every table,
+    and the mean of (f - g)(y - g) varies from table to table as that of (f - g) y does: each row
+    contributes 2 (f - g) g more than its losses say, with g counted from the mean of y. Where g
+    explains much and the feature little, that is most of the error (benchmarks/intervals.py).
+
+    Returns
+    -------
+    ndarray, shape (n_rows,)
+        NaN for rows without a prediction; zero for measures that are not sums of squares.
+    """
+    influences = np.full(target.n_rows, np.nan)
+    found = _quadratic_terms(with_, without, target)
+    units = {"r2": found.variance, "brier": 1.0}
+    influences[found.rows] = 0.0
+    if measure in units:
+        products = np.sum((found.change * found.unknown).reshape(len(found.rows), -1), axis=1)
+        influences[found.rows] = 2.0 * products / units[measure]
+    return influences
+
+
+class _QuadraticTerms(NamedTuple):
+    """The rows that are predicted, f - g, g and y of these from the mean of y, its variance."""
+
+    rows: NDArray[np.intp]
+    change: NDArray[np.float64]
+    unknown: NDArray[np.float64]
+    response: NDArray[np.float64]
+    variance: float
+
+
+def _quadratic_terms(with_: Answers, without: Answers, target: Target) -> _QuadraticTerms:
     rows = np.flatnonzero(with_.is_given())
     known, unknown = with_.values[rows], without.values[rows]
     if target.task == "regression":
-        change = (known - unknown) / target.largest_deviation
-        left = (target.values[rows] - unknown) / target.largest_deviation
-        variance = target.standardised_variance
-    else:
-        change = known - unknown
-        left = _indicators(target)[rows] - unknown
-        variance = 1.0 - float(np.sum(class_rates(target) ** 2))
-    return float(np.sum(change * left) / (len(rows) * variance))
+        # In units of the largest deviation, whose square cannot under- or overflow.
+        return _QuadraticTerms(
+            rows,
+            (known - unknown) / target.largest_deviation,
+            target.standardise(unknown),
+            target.standardise(target.values[rows]),
+            target.standardised_variance,
+        )
+    rates = class_rates(target)
+    return _QuadraticTerms(
+        rows,
+        known - unknown,
+        unknown - rates,
+        _indicators(target)[rows] - rates,
+        1.0 - float(np.sum(rates**2)),
+    )
