@@ -190,10 +190,8 @@ def test_interacting_features_say_more_together():
     table = umfi.decompose(X, y, random_state=0).table.set_index("feature")
     assert (table.loc[["x1", "x2"], "together_low"] > 0.0).all()
     assert (table.loc[["x3", "x4"], "together_low"] < 0.0).all()
-    # sign(x1 x2) has a fifth of the variance.
-    for feature in ("x1", "x2"):
-        low, high = table.loc[feature, ["together_low", "together_high"]]
-        assert low < 0.2 < high
+    # sign(x1 x2) has a fifth of the variance, of which forests of 1,000 rows find most.
+    assert table.loc[["x1", "x2"], "together"].between(0.12, 0.2).all()
 
 
 def test_features_that_correlate_and_interact_say_more_together():

@@ -427,7 +427,7 @@ def removal_influences(
     found = _quadratic_terms(with_, without, target)
     units = {"r2": found.variance, "brier": 1.0}
     influences[found.rows] = 0.0
-    if measure in units:
+    if units.get(measure, 0.0) > 0.0:  # A subsample may miss all variation.
         products = np.sum((found.change * found.unknown).reshape(len(found.rows), -1), axis=1)
         influences[found.rows] = 2.0 * products / units[measure]
     return influences
