@@ -67,6 +67,29 @@ def test_trees_on_fewer_rows_score_all_rows(which, table, classes):
     assert score(200) - 0.15 < score(80) < score(200) + 0.02
 
 
+@pytest.mark.parametrize("which", ["regression", "classification"])
+def test_of_very_long_tables_as_many_rows_are_scored_as_tell_enough(
+    which, table, classes, monkeypatch
+):
+    monkeypatch.setattr("umfi.power.forest.MAX_SCORED_ROWS", 150)
+    X, y = table if which == "regression" else classes
+    columns, target = read_columns(X), read_target(y, task=which)
+    power, seed = umfi.ForestPower(rows_per_tree=80), np.random.SeedSequence(2)
+
+    one = power.predict(columns, target, seed)
+    two = power.predict(columns, target, seed, n_jobs=2)
+    np.testing.assert_array_equal(one.values, two.values)
+    is_scored = np.isfinite(one.values).reshape(len(y), -1).all(axis=1)
+    assert is_scored.sum() == 150
+
+    averages = power.average_out(columns.select([1, 2]), [columns.select([0])], target, seed)
+    scored = np.isfinite(averages.known.values).reshape(len(y), -1).all(axis=1)
+    np.testing.assert_array_equal(scored, is_scored)
+
+    other = power.predict(columns, target, np.random.SeedSequence(3))
+    assert (np.isfinite(other.values).reshape(len(y), -1).all(axis=1) != is_scored).any()
+
+
 def test_default_rows_per_tree_leaves_tables_of_fifty_thousand_rows_whole(table):
     target = read_target(table[1], task="regression")
     assert umfi.ForestPower().growth(4, target).rows_per_tree >= 50_000

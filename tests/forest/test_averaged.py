@@ -54,22 +54,27 @@ def make_donors(table, candidate_of, n_each):
 @pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
 @pytest.mark.parametrize("n_classes", [0, 3])
 @pytest.mark.parametrize("kind", ["continuous", "ties", "levels", "bins"])
-@pytest.mark.parametrize("rows_per_tree", [None, 40], ids=["all rows", "subsampled"])
+@pytest.mark.parametrize(
+    ("rows_per_tree", "n_scored"),
+    [(None, N_ROWS), (40, N_ROWS), (40, 25)],
+    ids=["all rows", "subsampled", "few rows scored"],
+)
 @pytest.mark.parametrize("candidate_of", [[0, 1, -1, -1, 2], [0, 0, 1, -1, -1]], ids=str)
 def test_changes_equal_the_twins_to_the_bit(
-    candidate_of, rows_per_tree, kind, n_classes, is_random
+    candidate_of, rows_per_tree, n_scored, kind, n_classes, is_random
 ):
     values, n_levels, table = make_table(kind)
     signal, labels, response = make_response(values, n_classes)
     donors = make_donors(table, candidate_of, 3)
     growth = Growth(2, 4, is_random, rows_per_tree or N_ROWS)
+    is_scored = np.random.default_rng(3).permutation(N_ROWS) < n_scored
 
     if rows_per_tree is None:
         tally, changes = averaged_totals(table, response, growth, donors, 4, np.uint64(SEED))
     else:
         by_row = np.ascontiguousarray(table.positions.T)
         tally, changes = subsampled_totals(
-            table, by_row, response, growth, donors, 0, 4, np.uint64(SEED)
+            table, by_row, response, growth, donors, is_scored, 0, 4, np.uint64(SEED)
         )
 
     settings = {
@@ -81,6 +86,7 @@ def test_changes_equal_the_twins_to_the_bit(
         "n_levels": n_levels if any(n_levels) else None,
         "candidate_of": candidate_of,
         "prune": rows_per_tree is None,
+        "is_scored": is_scored,
     }
     arguments = (
         values.T.tolist(),

@@ -16,6 +16,7 @@ from umfi.forest import (
 from umfi.forest.few_columns import fits_few_columns
 
 SEED = 20230425
+ALL = np.ones(2000, dtype=bool)
 IS_SLOW = numba.config.DISABLE_JIT
 
 
@@ -105,7 +106,7 @@ def test_trees_put_levels_in_the_twins_order(rows_per_tree, max_positions, n_cla
     else:
         by_row = np.ascontiguousarray(table.positions.T)
         tally, _ = subsampled_totals(
-            table, by_row, response, growth, no_donors(3, 150), 0, 5, np.uint64(SEED)
+            table, by_row, response, growth, no_donors(3, 150), ALL[:150], 0, 5, np.uint64(SEED)
         )
 
     expected, expected_votes = naive.forest_totals(
@@ -144,7 +145,15 @@ def test_bins_and_subsampled_trees_equal_the_twin(rows_per_tree, n_classes, is_r
     else:
         by_row = np.ascontiguousarray(table.positions.T)
         tally, _ = subsampled_totals(
-            table, by_row, kernel_response, growth, no_donors(5, 200), 0, 4, np.uint64(SEED)
+            table,
+            by_row,
+            kernel_response,
+            growth,
+            no_donors(5, 200),
+            ALL[:200],
+            0,
+            4,
+            np.uint64(SEED),
         )
 
     middles = np.take_along_axis(table.sorted_values, table.positions.astype(int), axis=1)
@@ -173,7 +182,7 @@ def test_rows_have_as_many_votes_when_trees_are_subsampled():
     by_row = np.ascontiguousarray(table.positions.T)
     growth = Growth(1, 5, False, 300)
     part, _ = subsampled_totals(
-        table, by_row, response, growth, no_donors(2, 2000), 0, 20, np.uint64(1)
+        table, by_row, response, growth, no_donors(2, 2000), ALL, 0, 20, np.uint64(1)
     )
     np.testing.assert_array_equal(part.n_votes, whole.n_votes)
     assert part.n_votes.mean() / 20 == pytest.approx(np.exp(-1), abs=0.01)

@@ -38,7 +38,8 @@ class Tree:
     """Grow on a table given as a list of columns, and predict the out-of-bag rows.
 
     ``labels`` is None for regression. ``prune`` leaves out branches that no out-of-bag row reaches.
-    With ``rows_per_tree`` only so many of the draws count, and later rows are not used at all.
+    With ``rows_per_tree`` only so many of the draws count, and later rows are not used at all. With
+    ``is_scored`` only such rows are predicted.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Tree:
         rows_per_tree=None,
         n_levels=None,
         candidate_of=None,
+        is_scored=None,
     ):
         self.candidate_of = candidate_of or [-1] * len(columns)
         self.columns, self.response, self.labels = columns, response, labels
@@ -67,7 +69,11 @@ class Tree:
         self.weights = [draws[:rows_per_tree].count(row) for row in range(n_rows)]
         self.features = list(range(len(columns)))
         in_bag = [row for row in range(n_rows) if self.weights[row] > 0]
-        self.out_of_bag = [row for row in range(n_rows) if row not in draws]
+        self.out_of_bag = [
+            row
+            for row in range(n_rows)
+            if row not in draws and (is_scored is None or is_scored[row])
+        ]
         if n_levels is not None:
             self.columns = self.arrange_levels(in_bag, n_levels)
         self.predictions = {}

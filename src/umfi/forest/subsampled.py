@@ -1,8 +1,8 @@
 """Forests on long tables, whose trees grow on fewer rows than the table has.
 
 A tree's rows are copied together first, so that growing it costs what it would cost on a short
-table. The rows out of bag, which are many more, are then dropped down the finished tree one by
-one from a copy of the ranks in which the ranks of a row lie side by side.
+table. The rows out of bag that are scored, which may be many more, are then dropped down the
+finished tree one by one from a copy of the ranks in which the ranks of a row lie side by side.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ __all__ = ["subsampled_totals"]
 def _gather_rows(
     by_row: NDArray[np.uint16],
     response: Response,
+    is_scored: NDArray[np.bool_],
     counts: NDArray[np.int32],
     positions: NDArray[np.uint16],
     gathered: Response,
     scratch: Scratch,
     out_of_bag: NDArray[np.uint32],
 ) -> tuple[int, int]:
-    """Copy the rows in the bag together; return how many there are in and out of it."""
+    """Copy the rows in the bag together; return how many there are, and how many are scored."""
     n_columns = by_row.shape[1]
     n_in_bag = 0
     n_out_of_bag = 0
     for row in range(counts.shape[0]):
         count = counts[row]
-        if count == 0:
+        if count == 0 and is_scored[row]:
             out_of_bag[n_out_of_bag] = row
             n_out_of_bag += 1
         elif count > 0:
@@ -93,6 +94,7 @@ def subsampled_totals(
     response: Response,
     growth: Growth,
     donors: Donors,
+    is_scored: NDArray[np.bool_],
     first_tree: int,
     n_trees: int,
     seed: np.uint64,
@@ -104,6 +106,7 @@ def subsampled_totals(
     Parameters
     ----------
     by_row : the table's positions, a row's side by side, shape (n_rows, n_columns)
+    is_scored : shape (n_rows,); other rows are learnt from, and get no votes
     """
     n_rows, n_columns = by_row.shape
     n_gathered = growth.rows_per_tree
@@ -127,7 +130,7 @@ def subsampled_totals(
         start_stream(scratch.stream, seed, tree)
         draw_bootstrap(counts, growth.rows_per_tree, scratch.stream)
         n_in_bag, n_out_of_bag = _gather_rows(
-            by_row, response, counts, positions, gathered, scratch, out_of_bag
+            by_row, response, is_scored, counts, positions, gathered, scratch, out_of_bag
         )
         if has_levels(table):
             rows = scratch.in_bag[:n_in_bag]

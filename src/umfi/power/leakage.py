@@ -17,6 +17,7 @@ __all__ = ["MAX_LEAKAGE", "Leakage", "find_leakage", "leakage_limit", "measure_l
 # Enough to tell a twentieth. Leaves of many rows, because single rows have nothing to tell; of
 # fewer in short tables, which have no more.
 N_TREES = 50
+ROWS_PER_TREE = 20_000
 MIN_NODE_ROWS = 20
 ROWS_PER_LEAF_ROW = 10
 LEAST_NODE_ROWS = 5
@@ -87,7 +88,7 @@ def measure_leakages(
     """
     if context.n_columns == 0:
         return []
-    power = ForestPower(n_trees=N_TREES, min_node_rows=_node_rows(context.n_rows), split="random")
+    power = _make_judge(context.n_rows)
 
     def tell(target: Target) -> float:
         return power.score(context, target, seed)
@@ -148,11 +149,7 @@ def find_leakage(
     """
     if context.n_columns == 0:
         return 0.0
-    judge = ForestPower(
-        n_trees=n_trees,
-        min_node_rows=_node_rows(context.n_rows),
-        split=split,
-    )
+    judge = _make_judge(context.n_rows, split, n_trees)
     most = -np.inf
     for position in np.flatnonzero(~feature.is_constant()).tolist():
         for target in _make_targets(feature, position):
@@ -162,8 +159,13 @@ def find_leakage(
     return most if np.isfinite(most) else 0.0
 
 
-def _node_rows(n_rows: int) -> int:
-    return int(np.clip(n_rows // ROWS_PER_LEAF_ROW, LEAST_NODE_ROWS, MIN_NODE_ROWS))
+def _make_judge(
+    n_rows: int, split: Literal["best", "random"] = "random", n_trees: int = N_TREES
+) -> ForestPower:
+    min_node_rows = int(np.clip(n_rows // ROWS_PER_LEAF_ROW, LEAST_NODE_ROWS, MIN_NODE_ROWS))
+    return ForestPower(
+        n_trees=n_trees, min_node_rows=min_node_rows, split=split, rows_per_tree=ROWS_PER_TREE
+    )
 
 
 def _make_targets(columns: Columns, position: int) -> list[Target]:
