@@ -348,3 +348,22 @@ def test_bivariate_has_a_test_too():
     found = umfi.bivariate(X, y, test="permutation", max_permutations=39, random_state=0)
     assert found.related(control="none") == ["x1", "x2", "x3"]
     assert (found.table["leakage"] == 0.0).all()
+
+
+@pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.bivariate, umfi.decompose])
+def test_very_long_tables_are_tested_on_rows_drawn_at_random(method, monkeypatch):
+    monkeypatch.setattr("umfi.methods.trials.MAX_TEST_ROWS", 150)
+    X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
+    found = run(X, y, method, n_jobs=1)
+    assert any(note.startswith("Tests take 150 of the 300 rows") for note in found.notes)
+    table = found.table.set_index("feature")
+    assert table.loc["x1", "related"]
+    assert not table.loc["x4", "related"]
+    pd.testing.assert_frame_equal(run(X, y, method, n_jobs=2).tests, found.tests, check_exact=True)
+
+    # The importances are of all rows.
+    monkeypatch.undo()
+    whole = run(X, y, method, n_jobs=1)
+    pd.testing.assert_frame_equal(whole.scores, found.scores, check_exact=True)
+    assert not any(note.startswith("Tests take") for note in whole.notes)
+    assert not whole.tests.equals(found.tests)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from umfi.forest import order_rows
-from umfi.removal.regression import centre, find_directions, regress
+from umfi.removal.regression import centre, find_directions, regress, residuals_on
 from umfi.removal.transport import _read_scale, _write_ranks
 
 
@@ -27,6 +27,34 @@ def test_regression_equals_numpy(n_rows):
         expected = np.polynomial.Polynomial.fit(protected, column, 1)
         np.testing.assert_allclose(residuals, column - expected(protected), atol=1e-12)
         assert slope == pytest.approx(expected.convert().coef[1])
+
+
+@pytest.mark.parametrize("n_rows", [20, 127, 1001])
+def test_residuals_on_directions_are_those_of_one_regression_after_the_other(n_rows):
+    rng = np.random.default_rng(n_rows)
+    offsets = np.array([0.0, 1e6, 0.0, 3.0])
+    directions, _ = find_directions(rng.normal(size=(4, n_rows)) + offsets[:, np.newaxis])
+    columns = rng.normal(size=(3, n_rows)) + 5.0 * directions[:3]
+    columns[1] = 2.0 * directions[1] - directions[3]
+    expected = columns
+    for direction in directions:
+        expected = regress(expected, direction).residuals
+    residuals = residuals_on(columns, directions)
+    np.testing.assert_allclose(residuals, expected, atol=1e-8)
+    assert (residuals[1] == 0.0).all()
+    assert np.abs(residuals @ (directions - directions.mean(axis=1, keepdims=True)).T).max() < 1e-8
+
+    design = np.vstack([np.ones(n_rows), directions - directions.mean(axis=1, keepdims=True)]).T
+    fitted = design @ np.linalg.lstsq(design, columns.T, rcond=None)[0]
+    np.testing.assert_allclose(residuals, columns - fitted.T, atol=1e-8)
+
+
+def test_constant_columns_and_directions_leave_zero_and_everything():
+    rng = np.random.default_rng(0)
+    columns = np.vstack([rng.normal(size=50), np.full(50, 0.1)])
+    residuals = residuals_on(columns, np.full((1, 50), 3.0))
+    np.testing.assert_allclose(residuals[0], columns[0] - columns[0].mean(), atol=1e-15)
+    assert (residuals[1] == 0.0).all()
 
 
 def test_centred_columns_have_mean_zero_and_largest_deviation_one():

@@ -117,8 +117,11 @@ def ablation(
             refuse_test(problem.columns)
 
         def run_tests() -> None:
+            if test is None:
+                return
             # Copies of a column are told by each other, so each is tested for itself.
-            run_test(problem, make_contest(problem), range(len(problem.features)))
+            sampled = problem.take_test_rows()
+            run_test(sampled, make_contest(sampled), range(len(problem.features)))
 
         scored = problem.outline.scored
         settled: ProtocolName = problem.settings["protocol"]

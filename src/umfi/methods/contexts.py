@@ -147,11 +147,19 @@ class UnrelatedContexts:
     def test(self, closed_form: ClosedForm | None) -> None:
         """Compute what the tests of all features need, if they are to be tested."""
         problem = self.problem
-        linear: LinearContest | None = None
-        if closed_form is not None and problem.settings["test"] is not None:
+        if problem.settings["test"] is None:
+            return
+        if closed_form is not None:
             with one_blas_thread():  # As on workers, or sums would differ in their last digits.
                 linear = closed_form(problem.columns, problem.target, problem.repeats)
-        run_test(problem, self.contest, self.scored, closed_form=linear)
+            run_test(problem, self.contest, self.scored, closed_form=linear)
+        else:
+            sampled = self.take_test_rows()
+            run_test(sampled.problem, sampled.contest, self.scored)
+
+    def take_test_rows(self) -> UnrelatedContexts:
+        """Return the contexts of no more rows than a test takes."""
+        return replace(self, problem=self.problem.take_test_rows())
 
     def find_closed_form(self) -> ClosedForm | None:
         """Return what scores features without making S, where power and removers are linear."""

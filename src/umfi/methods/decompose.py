@@ -207,6 +207,10 @@ def _note_untested(problem: Problem) -> None:
 
 def _run_tests(contexts: UnrelatedContexts, closed_form: ClosedForm | None) -> None:
     """Compute what the tests of the importances need, and those of the parts."""
+    if contexts.problem.settings["test"] is None:
+        return
+    contexts.test(closed_form)
+    contexts = contexts.take_test_rows()
     problem = contexts.problem
 
     def contest_alone(
@@ -216,7 +220,6 @@ def _run_tests(contexts: UnrelatedContexts, closed_form: ClosedForm | None) -> N
         rng = problem.streams.generator(feature.name, "test", number, "context")
         return context.take_rows(rng.permutation(context.n_rows)), candidates
 
-    contexts.test(closed_form)
     # Neither no context nor a shuffled one can leak.
     contest = contest_alone if closed_form is None else make_bivariate_contest(problem)
     run_test(problem, contest, contexts.scored, part="alone", is_leakage_found=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -17,6 +17,7 @@ from umfi.errors import MAX_LISTED_NAMES, InputError, check_count, listed
 from umfi.methods.assembly import assemble
 from umfi.methods.features import Feature, Groups, find_representatives, read_features
 from umfi.methods.outline import Outline
+from umfi.methods.trials import count_test_rows
 from umfi.power import PredictingPower, find_power, score_columns
 from umfi.reading import read_table
 from umfi.removal import MIN_CELL_ROWS, has_rare_levels
@@ -209,6 +210,20 @@ class Problem:
         rng = self.streams.generator("rows", repeat)
         rows = np.sort(rng.choice(self.columns.n_rows, self.n_sampled_rows, replace=False))
         return self.columns.take_rows(rows), self.target.take_rows(rows)
+
+    def take_test_rows(self) -> Problem:
+        """Return the problem of no more rows than a test takes, drawn at random."""
+        n_rows = self.columns.n_rows
+        n_tested = count_test_rows(n_rows)
+        if n_tested == n_rows:
+            return self
+        note = f"Tests take {n_tested:,} of the {n_rows:,} rows, drawn at random."
+        if note not in self.settings["notes"]:
+            self.settings["notes"].append(note)
+        rng = self.streams.generator("rows", "test")
+        rows = np.sort(rng.choice(n_rows, n_tested, replace=False))
+        columns, target = self.columns.take_rows(rows), self.target.take_rows(rows)
+        return replace(self, columns=columns, target=target)
 
     def run(
         self,

@@ -68,7 +68,7 @@ def run_test(
     trials = [
         Trial(
             plan,
-            problem.columns.n_rows,
+            problem.outline.n_rows,
             problem.features[index],
             index,
             is_decided=index in decided,

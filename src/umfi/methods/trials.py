@@ -18,7 +18,7 @@ from umfi.errors import InputError, check_count, check_level, unknown_name
 from umfi.inference import PermutationTest, is_settled, permutation_test
 from umfi.methods.features import Feature
 
-__all__ = ["Plan", "Trial", "check_test"]
+__all__ = ["Plan", "Trial", "check_test", "count_test_rows"]
 
 # By name: whether a feature that is decided gets no more copies.
 TESTS = {"permutation": True, "full-permutation": False}
@@ -27,6 +27,8 @@ TESTS = {"permutation": True, "full-permutation": False}
 MIN_COPIES = 3
 MAX_COPIES, MAX_REFITS = 19, 9
 ROWS_PER_COPY = 15
+# A forest scores no more rows than these, so more would not make its test more powerful.
+MAX_TEST_ROWS = 100_000
 # A p-value as good as zero: far below what any correction for the number of features asks for.
 SETTLED_P_VALUE = 1e-4
 SETTLED_MARGIN = 10.0
@@ -164,9 +166,14 @@ class Trial:
         return permutation_test(self.own, self.nulls, is_sequential=self.plan.is_sequential)
 
 
+def count_test_rows(n_rows: int) -> int:
+    """Return how many rows of a table a test takes."""
+    return min(n_rows, MAX_TEST_ROWS)
+
+
 def _batch_sizes(plan: Plan, n_rows: int, feature: Feature) -> list[int]:
     """Return the numbers of copies, batch after batch, as equal as can be."""
-    n_fitting = n_rows // (ROWS_PER_COPY * feature.n_directions) - 1
+    n_fitting = count_test_rows(n_rows) // (ROWS_PER_COPY * feature.n_directions) - 1
     n_most = int(np.clip(n_fitting, MIN_COPIES, MAX_COPIES if plan.is_one_fit else MAX_REFITS))
     n_batches = math.ceil(plan.max_permutations / n_most)
     return [len(part) for part in np.array_split(np.arange(plan.max_permutations), n_batches)]

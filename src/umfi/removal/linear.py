@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
 from umfi.removal.protected import linear_directions
-from umfi.removal.regression import regress
+from umfi.removal.regression import regress, residuals_on
 from umfi.removal.steps import linear_step_ranks, step_values
 
 __all__ = ["LinearRemover"]
@@ -60,9 +60,7 @@ class LinearRemover:
         if protocol == "paper":
             return _remove_where_significant(columns, protected[0].values[:, 0])
         directions = linear_directions(protected, columns)
-        residuals = columns.values.T
-        for direction in directions:
-            residuals = regress(residuals, direction).residuals
+        residuals = residuals_on(columns.values.T, directions)
         # A copy is gone already, ties or not.
         is_left = np.any(residuals != 0.0, axis=1)
         for position in np.flatnonzero(columns.is_stepped & is_left):
