@@ -41,7 +41,7 @@ def decide(seed: int, remover: str) -> pd.DataFrame:
 
 def decisions(n_tables: int = 10) -> None:
     """Print what is found at a false discovery rate of 5 %."""
-    for remover in (*REMOVERS, "sliced"):
+    for remover in (*REMOVERS, "joint"):
         for seed in range(n_tables):
             decide(seed, remover)
 
@@ -109,7 +109,7 @@ def spread(n_runs: int = 200, n_trees: int = 100) -> None:
 
 def speed(n_tables: int = 3) -> None:
     """Print the seconds of a whole run with p-values, by protocol, in turns."""
-    for remover in (*REMOVERS, "sliced"):
+    for remover in (*REMOVERS, "joint"):
         seconds: dict[str, list[float]] = {"one-fit": [], "matched": []}
         for seed in range(n_tables):
             X, y = umfi.datasets.load_brca(permuted=True, random_state=seed)

@@ -172,7 +172,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=float, default=1.0, help="share of the tables to run")
     parser.add_argument("--only", default="", help="run tables of this name alone")
-    parser.add_argument("--removers", nargs="+", default=[*REMOVERS, "sliced"])
+    parser.add_argument("--removers", nargs="+", default=[*REMOVERS, "joint"])
     chosen = parser.parse_args()
     frames = []
     for remover in chosen.removers:

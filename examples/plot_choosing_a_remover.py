@@ -38,7 +38,7 @@ X = X[climate]
 # :func:`umfi.diagnose` removes each feature from the others, and then lets forests look
 # for it.
 
-removers = ["linear", "transport", "sliced"]
+removers = ["linear", "transport", "joint"]
 found = umfi.diagnose(X, y, remover=removers, random_state=0)
 found.plot()
 plt.show()
@@ -47,7 +47,7 @@ plt.show()
 # The black line is where things stand before removal: the other eight attributes tell
 # each one with an R² of 0.7 and more. Whatever lies in the green band is as good as
 # nothing. Linear removal leaves most of what there was. Transport leaves about half of
-# that. Sliced transport is in the band or just above it.
+# that. Joint removal is in the band or just above it.
 
 print(found.summary.round(2).to_string(index=False))
 
@@ -60,7 +60,7 @@ print(found.summary.round(2).to_string(index=False))
 #   all).
 #
 # There is a price: with less leakage goes less retention. Linear removal keeps 98 % of
-# the power, and fails for all nine features. Sliced transport keeps 84 %; seven
+# the power, and fails for all nine features. Joint removal keeps 84 %; seven
 # features are good and two are doubtful. The advice in words:
 
 for sentence in found.advice:
@@ -81,20 +81,17 @@ print(compared)
 
 # %%
 # Precipitation and aridity lead with all three, and snow is last. But the sizes differ:
-# linear removal gives precipitation 0.57 and sliced transport 0.83, aridity 0.26 and
+# linear removal gives precipitation 0.57 and joint removal 0.83, aridity 0.26 and
 # 0.79. Where the others still carry information about a feature, the fit uses them in
 # its place.
 #
 # A rule of thumb
 # ---------------
 #
-# 1. Run :func:`umfi.diagnose` with ``remover="transport"``. If all is good, stay with
-#    it.
-# 2. If features failed, take ``"sliced"``, or ``"auto"``, which takes for each feature
-#    the gentlest remover that works.
-# 3. If sliced transport leaves doubtful features as well, protect those that tell each
-#    other as one group, or leave one of them out.
-# 4. ``"linear"`` is for tables that are close to Gaussian, and for very wide ones.
+# 1. Stay with ``remover="joint"``, the default: it is as gentle as it can be.
+# 2. Run :func:`umfi.diagnose`. If joint removal leaves doubtful features, protect those
+#    that predict each other as one group, or leave one of them out.
+# 3. ``"linear"`` is for tables that are close to Gaussian, and for very wide ones.
 #
 # **What not to conclude.** Importances of different removers are not on one scale, so
 # do not compare 0.57 with 0.83 as if they were measurements of the same thing: compare

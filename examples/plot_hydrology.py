@@ -23,15 +23,16 @@ print(X.shape, y.name)
 # Three questions, three answers
 # ------------------------------
 #
-# Sliced transport is the remover for this table (:doc:`plot_choosing_a_remover`). All
-# three methods use extra-trees, in one run each: enough for a picture, not for a paper.
+# Joint removal is the default, and the remover for this table
+# (:doc:`plot_choosing_a_remover`). All three methods use extra-trees, in one run each:
+# enough for a picture, not for a paper.
 
 found = umfi.compare(
     X,
     y,
     methods=["ultra_marginal", "ablation", "permutation"],
     powers=["extra-trees"],
-    remover="sliced",
+    remover="joint",
     random_state=0,
 )
 axes = found.plot()
@@ -71,7 +72,7 @@ of_groups = umfi.ultra_marginal(
     X,
     y,
     groups=groups,
-    remover="sliced",
+    remover="joint",
     power="extra-trees",
     repeats=3,
     random_state=0,

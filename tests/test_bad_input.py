@@ -200,7 +200,7 @@ def test_bad_arguments_are_refused_by_every_method(name, method):
     [
         (umfi.ultra_marginal, {"remover": "linaer"}, "did you mean 'linear'"),
         (umfi.ultra_marginal, {"remover": "LINEAR"}, "did you mean 'linear'"),
-        (umfi.ultra_marginal, {"remover": "zzz"}, "Unknown remover 'zzz'. Valid: 'linear'"),
+        (umfi.ultra_marginal, {"remover": "zzz"}, "Unknown remover 'zzz'. Valid: 'joint'"),
         (umfi.ultra_marginal, {"remover": 7}, "remover=7 is not a remover"),
         (
             umfi.ultra_marginal,

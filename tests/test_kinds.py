@@ -190,7 +190,7 @@ def test_the_paper_protocol_has_numbers_only(kind):
     y = np.arange(80.0)
     for call in (
         lambda **arguments: umfi.ultra_marginal(X, y, **arguments),
-        lambda **arguments: umfi.remove_dependence(X, "rain", **arguments),
+        lambda **arguments: umfi.remove_dependence(X, "rain", remover="linear", **arguments),
     ):
         with pytest.raises(umfi.InputError, match=f"'code' is {kind}, which the paper protocol"):
             call(kinds={"code": kind}, protocol="paper")

@@ -116,7 +116,7 @@ def test_a_result_cannot_be_rebound(result):
 def test_settings_tell_what_was_done(result):
     settings = result.settings
     assert settings["method"] == "ultra_marginal"
-    assert settings["remover"] == "transport"
+    assert settings["remover"] == "joint"
     assert settings["protocol"] == "one-fit"
     assert settings["power"] == (
         "ForestPower(n_trees=10, mtry=None, min_node_rows=None, split='best', rows_per_tree=None, "

@@ -40,10 +40,9 @@ if TYPE_CHECKING:
         predictive_power,
     )
     from umfi.removal import (
-        AutoRemover,
         ChainedRemover,
+        JointRemover,
         LinearRemover,
-        SlicedRemover,
         TransportRemover,
         mic_e,
         remove_dependence,
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
     from umfi.status import RunStatus, checkpoint_status, merge_checkpoints
 
 __all__ = [
-    "AutoRemover",
     "ChainedRemover",
     "Checkpoint",
     "Comparison",
@@ -63,6 +61,7 @@ __all__ = [
     "ForestPower",
     "ImportanceResult",
     "InputError",
+    "JointRemover",
     "KnnPower",
     "LinearPower",
     "LinearRemover",
@@ -70,7 +69,6 @@ __all__ = [
     "QmdPower",
     "RunError",
     "RunStatus",
-    "SlicedRemover",
     "TransportRemover",
     "UltraMarginalSelector",
     "__version__",
@@ -123,10 +121,9 @@ _MODULES = {
         "predictive_power",
     ),
     "umfi.removal": (
-        "AutoRemover",
         "ChainedRemover",
+        "JointRemover",
         "LinearRemover",
-        "SlicedRemover",
         "TransportRemover",
         "mic_e",
         "remove_dependence",

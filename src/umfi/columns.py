@@ -25,7 +25,7 @@ from umfi.forest import (
     take_ranks,
 )
 
-__all__ = ["MIN_ROWS", "Columns", "Kind"]
+__all__ = ["MIN_ROWS", "Columns", "Kind", "middle_ranks"]
 
 # Fewer leave trees of three or four rows out of bag, which cannot be scored.
 MIN_ROWS = 10
@@ -227,6 +227,20 @@ class Columns:
             return changed
         return changed._made_from(_Change(self, is_changed))
 
+    def to_ranks(self) -> Columns:
+        """Return the columns as ranks between 0 and 1, which are the same in any units.
+
+        Booleans and categories stay as they are.
+        """
+        values, missing = self.values.copy(order="F"), dict(self.missing)
+        for position, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
+            if kind in (Kind.BOOLEAN, Kind.CATEGORICAL):
+                continue
+            values[:, position] = middle_ranks(self.values[:, position])
+            if name in missing and self.is_missing(position).any():
+                missing[name] = float(values[self.is_missing(position), position][0])
+        return replace(self, values=values, missing=missing)
+
     def take_rows(self, rows: NDArray[np.intp]) -> Columns:
         """Return these rows of every column."""
         return replace(self, values=np.asfortranarray(self.values[rows]))
@@ -350,3 +364,16 @@ class _Change:
 
 
 _Origin = _Selection | _Join | _Change
+
+
+def middle_ranks(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where each value stands, between 0 and 1; equal values stand together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> middle_ranks(np.array([3.0, 1.0, 3.0, 7.0]))
+    array([0.5  , 0.125, 0.5  , 0.875])
+    """
+    _, value_of_row, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return ((np.cumsum(counts) - counts / 2.0) / len(column))[value_of_row]

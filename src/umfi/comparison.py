@@ -154,7 +154,7 @@ def compare(
     random_state : None, int, Generator or SeedSequence
         The same for all, so that methods differ in nothing else.
     **arguments
-        For all methods that know them, such as ``repeats=20`` or ``remover="sliced"``.
+        For all methods that know them, such as ``repeats=20`` or ``remover="linear"``.
 
     Returns
     -------

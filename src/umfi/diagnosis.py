@@ -56,7 +56,7 @@ class Diagnosis:
     Attributes
     ----------
     table : DataFrame, one row for each remover and feature
-        ``remover, feature``, and ``choice``, the remover that ``"auto"`` took;
+        ``remover, feature``;
 
         ``before``, the out-of-bag R² with which the other features tell the feature as they are;
 
@@ -171,7 +171,7 @@ def _advise(remover: str, part: pd.DataFrame) -> list[str]:
             "tell the same, and above zero where they are unrelated."
         )
         sentences.append(
-            f"Try remover='sliced' or remover='auto' instead of {remover!r}."
+            f"Take remover='joint', the default, instead of {remover!r}."
             if remover.startswith(GENTLE_REMOVERS)
             else "Protect features that tell each other as one group (groups=), or leave one out."
         )

@@ -388,8 +388,15 @@ def _refuse_unknown_kinds(kinds: Mapping[str, str], names: Sequence[str]) -> Non
             raise unknown_name("kind", kind, [str(known) for known in Kind])
 
 
-def frame_like(X: Any, columns: Columns) -> Any:
+def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:
     """Return the columns as a table of the same type as X, with X's row index.
+
+    Parameters
+    ----------
+    X : frame or array
+    columns : Columns
+    source : Columns, optional
+        X as it was read. Where a column is still of levels, X's own names of these are returned.
 
     Examples
     --------
@@ -398,15 +405,42 @@ def frame_like(X: Any, columns: Columns) -> Any:
     >>> frame_like(X, read_columns(X).select([1])).index.tolist()[:2]
     [5, 6]
     """
+    rows_of = {} if source is None else _find_named_rows(columns, source)
     if isinstance(X, np.ndarray | list | tuple):
-        return columns.values.copy()
+        if not rows_of:
+            return columns.values.copy()
+        values = columns.values.astype(object)
+        for position, rows in rows_of.items():
+            given = source.names.index(columns.names[position])  # type: ignore[union-attr]
+            values[:, position] = np.asarray(X, dtype=object)[rows, given]
+        return values
     frame = nw.from_native(X, eager_only=True)
     native_name = {str(name): name for name in frame.columns}
     kept = [native_name[name] for name in columns.names]
     if frame.implementation.is_pandas_like():
         native = X.loc[:, kept].copy()
         for position, column in enumerate(columns.values.T):
-            native.isetitem(position, column.copy())
+            if position in rows_of:
+                native.isetitem(position, X[kept[position]].array.take(rows_of[position]))
+            else:
+                native.isetitem(position, column.copy())
         return native
-    replaced = {name: columns.values[:, position].copy() for position, name in enumerate(kept)}
+    replaced = {
+        name: frame[name][rows_of[position].tolist()]
+        if position in rows_of
+        else columns.values[:, position].copy()
+        for position, name in enumerate(kept)
+    }
     return nw.from_dict(replaced, backend=frame.implementation).to_native()
+
+
+def _find_named_rows(columns: Columns, source: Columns) -> dict[int, NDArray[np.intp]]:
+    """Return for each column of levels, by position, a row of the source that has each row's."""
+    found = {}
+    for position, (name, kind) in enumerate(zip(columns.names, columns.kinds, strict=True)):
+        if kind is Kind.CONTINUOUS:
+            continue
+        given = source.values[:, source.names.index(name)]
+        levels, firsts = np.unique(given, return_index=True)
+        found[position] = firsts[np.searchsorted(levels, columns.values[:, position])]
+    return found

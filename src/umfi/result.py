@@ -126,8 +126,6 @@ class ImportanceResult:
             table["leaks"] = tests["leaks"]
         if self.n_repeats > 1:
             table["spread"] = grouped.std()
-        if "removers" in self.settings:
-            table["remover"] = pd.Series(self.settings["removers"])
         if self.part_scores is not None:
             table = table.join(self._wide_parts())
         table = table.sort_values("importance", ascending=False, kind="stable")
@@ -405,7 +403,7 @@ class ImportanceResult:
     def _way_out(self) -> str:
         """Return what would leave less leakage, if anything would."""
         is_gentle = str(self.settings.get("remover")).lower().startswith(("linear", "transport"))
-        return "; remover='sliced' removes more" if is_gentle else ""
+        return "; remover='joint', the default, removes more" if is_gentle else ""
 
     def __repr__(self) -> str:
         """Return the head of the table with one line on what it is and the notes."""

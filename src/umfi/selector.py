@@ -48,7 +48,7 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         for related features, and no test where ``top`` or ``threshold`` is given.
     max_permutations : int
         At most so many permuted copies for a feature.
-    remover : {"transport", "linear", "sliced", "chained", "auto"} or object, optional
+    remover : {"joint", "linear", "transport", "chained"} or object, optional
         What takes from the other features all that they tell about one; by default ``"transport"``,
         and ``"linear"`` if the power is linear.
     protocol : {"one-fit", "matched", "paper"}, optional

@@ -48,7 +48,7 @@ def make_response(values, n_classes):
 def make_donors(table, candidate_of, n_each):
     firsts = [candidate_of.index(one) for one in range(max(candidate_of) + 1)]
     order = np.argsort(table.positions[firsts], axis=1, kind="stable").astype(np.uint32)
-    return Donors(np.array(candidate_of), order, n_each)
+    return Donors(np.array(candidate_of), order, n_each, np.empty((0, 0), dtype=np.uint32))
 
 
 @pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])

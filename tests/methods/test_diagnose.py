@@ -21,7 +21,7 @@ def twisted():
 
 @pytest.fixture(scope="module")
 def diagnosis(twisted):
-    return umfi.diagnose(*twisted, remover=["transport", "sliced"], random_state=0)
+    return umfi.diagnose(*twisted, remover=["transport", "joint"], random_state=0)
 
 
 def test_it_tells_removers_that_fail_from_those_that_do_not(diagnosis):
@@ -29,8 +29,8 @@ def test_it_tells_removers_that_fail_from_those_that_do_not(diagnosis):
     assert table.loc[("transport", "x"), "before"] > 0.4
     assert table.loc[("transport", "x"), "leakage"] > 0.4
     assert table.loc[("transport", "x"), "verdict"] == "failed"
-    assert table.loc[("sliced", "x"), "leakage"] < 0.05
-    assert table.loc[("sliced", "x"), "verdict"] != "failed"
+    assert table.loc[("joint", "x"), "leakage"] < 0.05
+    assert table.loc[("joint", "x"), "verdict"] != "failed"
     assert table["retention"].between(0.5, 1.05).all()
     assert table["distortion"].between(0.0, 1.0).all()
 
@@ -38,7 +38,7 @@ def test_it_tells_removers_that_fail_from_those_that_do_not(diagnosis):
 def test_advice_is_in_words(diagnosis):
     text = " ".join(diagnosis.advice)
     assert "transport: " in text
-    assert "Try remover='sliced' or remover='auto' instead of 'transport'." in text
+    assert "Take remover='joint', the default, instead of 'transport'." in text
     assert diagnosis.advice[0] in repr(diagnosis)
     assert "<table" in diagnosis._repr_html_()
 
@@ -52,7 +52,7 @@ def test_summary_counts_verdicts(diagnosis):
 def test_the_picture_has_a_line_before_and_one_for_each_remover(diagnosis):
     ax = diagnosis.plot()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["before", "transport", "sliced"]
+    assert labels == ["before", "transport", "joint"]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["x", "first", "second"]
 
 
@@ -64,7 +64,7 @@ def test_without_a_response_there_is_no_retention(twisted):
 
 def test_it_is_the_same_for_any_number_of_workers(twisted):
     first, second = (
-        umfi.diagnose(*twisted, remover="sliced", random_state=1, n_jobs=n_jobs).table
+        umfi.diagnose(*twisted, remover="joint", random_state=1, n_jobs=n_jobs).table
         for n_jobs in (1, 2)
     )
     pd.testing.assert_frame_equal(first, second, check_exact=True)
@@ -100,7 +100,7 @@ def test_groups_and_kinds_are_diagnosed():
     X = pd.DataFrame({"soil": soil, "wet": wet, "rain": rng.normal(size=400)})
     X.loc[::9, "rain"] = np.nan
     found = umfi.diagnose(
-        X, groups={"climate": ["wet", "rain"]}, missing="level", remover="auto", random_state=0
+        X, groups={"climate": ["wet", "rain"]}, missing="level", remover="joint", random_state=0
     )
     assert found.table["feature"].tolist() == ["soil", "climate"]
     assert (found.table["verdict"] == "good").all()
@@ -112,15 +112,15 @@ def test_levels_too_rare_to_judge_are_doubtful_and_said_to_be():
     found = umfi.diagnose(X, random_state=0)
     assert found.table["verdict"].tolist() == ["doubtful", "good"]
     assert len(found.advice) == 1
-    assert found.advice[0].startswith("transport: 'site' has levels of too few rows to tell")
+    assert found.advice[0].startswith("joint: 'site' has levels of too few rows to tell")
 
 
 def test_what_makes_no_sense_is_refused():
     X, _ = umfi.datasets.simulate("correlation", n=60, random_state=0)
     with pytest.raises(InputError, match=r"remover=\[\] names no remover"):
         umfi.diagnose(X, remover=[])
-    with pytest.raises(InputError, match="did you mean 'sliced'"):
-        umfi.diagnose(X, remover=["linear", "slided"])
+    with pytest.raises(InputError, match="did you mean 'joint'"):
+        umfi.diagnose(X, remover=["linear", "jiont"])
     with pytest.raises(InputError, match="names a remover twice"):
         umfi.diagnose(X, remover=["linear", "linear"])
     with pytest.raises(InputError, match="All columns are constant"):

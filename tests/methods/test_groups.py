@@ -98,7 +98,9 @@ def test_booleans_of_a_group_are_removed_cell_by_cell():
     first, second = rng.random((2, 600)) < 0.5
     z = rng.normal(size=600) + 2.0 * (first & second)
     S = umfi.remove_dependence(
-        pd.DataFrame({"first": first, "second": second, "z": z}), ["first", "second"]
+        pd.DataFrame({"first": first, "second": second, "z": z}),
+        ["first", "second"],
+        remover="transport",
     )
     means = S["z"].groupby([first, second]).mean()
     assert means.to_numpy() == pytest.approx(0.5, abs=1e-9)
@@ -162,7 +164,7 @@ def test_the_paper_protocol_has_no_groups(table):
     with pytest.raises(InputError, match="leave protocol out"):
         umfi.ultra_marginal(*table, groups={"g": ["a", "b"]}, protocol="paper")
     with pytest.raises(InputError, match="leave protocol out"):
-        umfi.remove_dependence(table[0], ["a", "b"], protocol="paper")
+        umfi.remove_dependence(table[0], ["a", "b"], remover="linear", protocol="paper")
     with pytest.raises(InputError, match="names no feature"):
         umfi.remove_dependence(table[0], [])
 

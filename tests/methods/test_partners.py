@@ -170,7 +170,7 @@ def test_groups_too_large_for_the_rows_are_refused():
             {"feature": "x1", "power": umfi.ForestPower(measure="auc")},
             "does not score a regression",
         ),
-        ({"feature": "x1", "remover": "auto"}, "does not take remover='auto'"),
+        ({"feature": "x1", "remover": "auto"}, "Unknown remover 'auto'"),
         ({"feature": "x1", "repeats": 5}, "partners needs subsamples"),
         ({"feature": "x1", "power": "knn"}, "compares R², which power='knn' does not measure"),
         ({"feature": "x1", "alpha": 2.0}, "alpha=2.0 is not valid"),

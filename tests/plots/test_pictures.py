@@ -82,14 +82,14 @@ def test_more_features_than_are_looked_at_are_said_to_be_there():
 def test_a_diagnosis_that_was_broken_off_is_drawn_with_gaps():
     table = pd.DataFrame(
         {
-            "remover": ["linear", "linear", "sliced"],
+            "remover": ["linear", "linear", "joint"],
             "feature": ["a", "b", "b"],
             "before": [0.5, 0.4, 0.4],
             "leakage": [0.1, 0.2, 0.0],
         }
     )
     ax = umfi.Diagnosis(table, {}).plot()
-    sliced = next(line for line in ax.lines if line.get_label() == "sliced")
+    sliced = next(line for line in ax.lines if line.get_label() == "joint")
     assert np.isnan(sliced.get_ydata()[0])
     assert sliced.get_ydata()[1] == 0.0
 

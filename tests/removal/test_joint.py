@@ -8,7 +8,7 @@ import umfi
 from umfi.errors import InputError
 from umfi.frames import read_columns
 from umfi.power import find_leakage
-from umfi.removal import joint, nodes
+from umfi.removal import nodes, rounds
 
 
 @pytest.fixture
@@ -31,56 +31,29 @@ def test_what_columns_tell_together_escapes_pairwise_transport_alone(twisted):
         remover: leakage(
             umfi.remove_dependence(twisted, "x", remover=remover, random_state=0), twisted
         )
-        for remover in ("linear", "transport", "sliced", "chained", "auto")
+        for remover in ("linear", "transport", "joint", "chained")
     }
     assert left["linear"] > 0.3
     assert left["transport"] > 0.3
-    assert left["sliced"] < 0.03
+    assert left["joint"] < 0.03
     assert left["chained"] < 0.03
-    assert left["auto"] < 0.03
 
 
-def test_auto_takes_the_gentlest_that_passes_and_says_which(twisted):
-    y = twisted["first"] + twisted["x"]
-    result = umfi.ultra_marginal(twisted, y, remover="auto", random_state=0)
-    removers = result.table.set_index("feature")["remover"]
-    assert removers["x"] == "sliced"
-    assert removers["apart"] == "linear"
-    assert result.settings["removers"] == removers.to_dict()
-
-
-def test_auto_takes_transport_where_dependence_is_pairwise_and_bent():
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=600)
-    X = pd.DataFrame({"x": x, "bent": x**2 + 0.5 * rng.normal(size=600)})
-    result = umfi.ultra_marginal(X, x, remover="auto", random_state=0)
-    assert result.table.set_index("feature")["remover"]["x"] == "transport"
-
-
-def test_the_choice_does_not_look_at_the_response(twisted):
-    y = pd.Series(np.random.default_rng(2).normal(size=800))
-    chosen = [
-        umfi.ultra_marginal(twisted, response, remover="auto", random_state=5).settings["removers"]
-        for response in (y, twisted["x"] * twisted["first"])
-    ]
-    assert chosen[0] == chosen[1]
-
-
-@pytest.mark.parametrize("remover", ["sliced", "chained"])
+@pytest.mark.parametrize("remover", ["joint", "chained"])
 def test_rounds_stop_as_soon_as_leakage_is_tolerated(monkeypatch, twisted, remover):
     leakages = iter([0.5, 0.2, 0.04, 0.0])
-    monkeypatch.setattr(joint, "find_leakage", lambda *_, **__: next(leakages))
-    remover = {"sliced": umfi.SlicedRemover, "chained": umfi.ChainedRemover}[remover]
+    monkeypatch.setattr(rounds, "find_leakage", lambda *_, **__: next(leakages))
+    remover = {"joint": umfi.JointRemover, "chained": umfi.ChainedRemover}[remover]
     umfi.remove_dependence(twisted, "x", remover=remover(tolerance=0.05), random_state=0)
     assert list(leakages) == [0.0]
 
 
 def test_no_more_rounds_than_allowed(monkeypatch, twisted):
     asked = []
-    monkeypatch.setattr(joint, "find_leakage", lambda *_, **__: asked.append(1) or 1.0)
+    monkeypatch.setattr(rounds, "find_leakage", lambda *_, **__: asked.append(1) or 1.0)
     for max_rounds in (1, 2, 5):
         asked.clear()
-        remover = umfi.SlicedRemover(max_rounds=max_rounds)
+        remover = umfi.JointRemover(max_rounds=max_rounds)
         umfi.remove_dependence(twisted, "x", remover=remover, random_state=0)
         assert len(asked) == max_rounds
 
@@ -88,11 +61,11 @@ def test_no_more_rounds_than_allowed(monkeypatch, twisted):
 def test_gentle_rounds_are_enough_for_independent_columns(monkeypatch):
     """Then S is nearly what the columns were: ranks of the same order."""
     X = pd.DataFrame(np.random.default_rng(4).normal(size=(500, 3)), columns=["x", "a", "b"])
-    S = umfi.remove_dependence(X, "x", remover="sliced", random_state=0)
+    S = umfi.remove_dependence(X, "x", remover="joint", random_state=0)
     assert S["a"].corr(X["a"], method="spearman") > 0.97
 
 
-@pytest.mark.parametrize("remover", ["sliced", "chained"])
+@pytest.mark.parametrize("remover", ["joint", "chained"])
 def test_a_column_in_other_units_leaves_nothing(remover):
     rng = np.random.default_rng(5)
     x = rng.normal(size=300)
@@ -102,7 +75,7 @@ def test_a_column_in_other_units_leaves_nothing(remover):
     assert S["apart"].std() > 0.5
 
 
-@pytest.mark.parametrize("remover", ["sliced", "chained", "auto"])
+@pytest.mark.parametrize("remover", ["joint", "chained"])
 def test_nothing_but_other_units_leaves_constants(remover):
     x = np.random.default_rng(12).normal(size=60)
     X = pd.DataFrame({"x": x, "cube": x**3, "minus": -x})
@@ -112,20 +85,20 @@ def test_nothing_but_other_units_leaves_constants(remover):
     assert result.importances.min() > 0.5
 
 
-@pytest.mark.parametrize("remover", ["sliced", "chained"])
+@pytest.mark.parametrize("remover", ["joint", "chained"])
 def test_collinear_constant_and_many_columns_are_no_trouble(remover):
     rng = np.random.default_rng(6)
     X = pd.DataFrame(rng.normal(size=(120, 130)), columns=[f"c{n}" for n in range(130)])
     X["sum"] = X["c1"] + X["c2"] + X["c3"]
     X["constant"] = 1.0
-    chosen = {"sliced": umfi.SlicedRemover, "chained": umfi.ChainedRemover}[remover]
+    chosen = {"joint": umfi.JointRemover, "chained": umfi.ChainedRemover}[remover]
     eager = chosen(tolerance=-0.99, max_rounds=5)  # Never satisfied.
     S = umfi.remove_dependence(X, "c1", remover=eager, random_state=0)
     assert np.isfinite(S.to_numpy()).all()
-    assert (S["constant"] == 0.0).all()
+    assert S["constant"].std() == 0.0
 
 
-@pytest.mark.parametrize("remover", ["linear", "transport", "sliced", "chained", "auto"])
+@pytest.mark.parametrize("remover", ["linear", "transport", "joint", "chained"])
 def test_a_one_hot_block_is_removed_like_the_categories_it_stands_for(remover):
     rng = np.random.default_rng(7)
     soil = rng.choice(["clay", "sand", "silt"], 600, p=[0.5, 0.3, 0.2])
@@ -138,7 +111,7 @@ def test_a_one_hot_block_is_removed_like_the_categories_it_stands_for(remover):
     assert find_leakage(read_columns(S), own, seed, n_trees=200) < 0.02
 
 
-@pytest.mark.parametrize("remover", ["linear", "transport", "sliced", "chained", "auto"])
+@pytest.mark.parametrize("remover", ["linear", "transport", "joint", "chained"])
 def test_groups_are_protected_jointly_by_every_remover(remover):
     rng = np.random.default_rng(8)
     a, b = rng.normal(size=(2, 600))
@@ -152,7 +125,7 @@ def test_groups_are_protected_jointly_by_every_remover(remover):
     assert result.importances["both"] > 0.5
 
 
-@pytest.mark.parametrize("remover", ["sliced", "chained", "auto"])
+@pytest.mark.parametrize("remover", ["joint", "chained"])
 def test_the_paper_protocol_has_no_joint_removal(remover):
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
     with pytest.raises(InputError, match="linear and transport removal only"):
@@ -163,14 +136,14 @@ def test_the_paper_protocol_has_no_joint_removal(remover):
 
 @pytest.mark.parametrize("tolerance", ["much", 1.0, -1.0, True, None])
 def test_a_tolerance_is_an_r_squared(tolerance):
-    for remover in (umfi.SlicedRemover, umfi.ChainedRemover, umfi.AutoRemover):
+    for remover in (umfi.JointRemover, umfi.ChainedRemover):
         with pytest.raises(InputError, match="is not valid: pass an R²"):
             remover(tolerance=tolerance)
 
 
 def test_a_number_of_rounds_is_a_count():
     with pytest.raises(InputError, match="max_rounds=0"):
-        umfi.SlicedRemover(max_rounds=0)
+        umfi.JointRemover(max_rounds=0)
 
 
 def test_short_tables_of_levels_are_not_left_as_they_are():
@@ -186,7 +159,7 @@ def test_short_tables_of_levels_are_not_left_as_they_are():
     assert abs(S["gap"].corr(X["x"])) < 0.35
 
 
-@pytest.mark.parametrize("remover", ["linear", "transport", "sliced", "chained"])
+@pytest.mark.parametrize("remover", ["linear", "transport", "joint", "chained"])
 def test_rare_levels_are_removed_with_those_like_them(remover):
     rng = np.random.default_rng(10)
     site = rng.integers(0, 200, 1000)
@@ -199,7 +172,7 @@ def test_rare_levels_are_removed_with_those_like_them(remover):
     assert "Levels of fewer than 10 rows in 'site'" in note
 
 
-@pytest.mark.parametrize("remover", ["sliced", "chained"])
+@pytest.mark.parametrize("remover", ["joint", "chained"])
 def test_long_tables_are_fitted_from_some_of_their_rows(monkeypatch, remover):
     monkeypatch.setattr(nodes, "MAX_FITTED_ROWS", 500)
     monkeypatch.setattr(nodes, "MAX_FITTED_OF_BIN", 100)

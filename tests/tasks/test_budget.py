@@ -153,11 +153,6 @@ def test_features_that_were_not_reached_are_named_and_never_related(table):
 def test_a_limit_that_is_over_before_it_begins_still_gives_something(table):
     result = umfi.ultra_marginal(*table, power=POWER, time_limit=1e-9, random_state=0, n_jobs=1)
     assert list(result.importances.index) == ["x1"]
-    auto = umfi.ultra_marginal(
-        *table, power=POWER, remover="auto", time_limit=1e-9, random_state=0, n_jobs=1
-    )
-    assert list(auto.importances.index) == ["x1"]
-    assert list(auto.settings["removers"]) == ["x1"]
 
 
 def test_the_limit_is_kept_within_a_task_or_two(table):

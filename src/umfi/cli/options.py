@@ -86,7 +86,7 @@ Task = Annotated[
 ]
 Remover = Annotated[
     str | None,
-    option("--remover", metavar="NAME", help="transport (default), linear, sliced, chained, auto"),
+    option("--remover", metavar="NAME", help="joint (default), linear, transport, chained"),
 ]
 Power = Annotated[
     str,

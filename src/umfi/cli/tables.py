@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "diagnose"]
 
-LEFT = ("remover", "feature", "choice", "verdict")
+LEFT = ("remover", "feature", "verdict")
 
 
 def compare(
@@ -153,7 +153,7 @@ def diagnose(
     removers: Annotated[
         list[str] | None,
         options.option(
-            "--removers", metavar="NAMES", help="transport (default); linear,sliced,chained,auto"
+            "--removers", metavar="NAMES", help="joint (default); linear,transport,chained"
         ),
     ] = None,
     drop: options.Drop = None,
@@ -173,7 +173,7 @@ def diagnose(
 ) -> None:
     """Tell whether removal works on a table: what is left of each feature in the others.
 
-    Example: umfi diagnose data.csv --target y --removers linear,sliced
+    Example: umfi diagnose data.csv --target y --removers linear,joint
     """
     with plain_errors(is_json=json):
         from umfi.methods import diagnose as run
@@ -190,7 +190,7 @@ def diagnose(
             encoding=encoding,
             sheet=sheet,
         )
-        chosen = options.read_list(removers) or ["transport"]
+        chosen = options.read_list(removers) or ["joint"]
         keeping = Keeping.choose("diagnose", folder, checkpoint, is_fresh=fresh)
         with keeping.told():
             found = run(

@@ -43,7 +43,7 @@ REMOVERS: Methods = {
     "linear, paper": {"remover": "linear", "protocol": "paper"},
     "transport, paper": {"remover": "transport", "protocol": "paper"},
     "transport": {"remover": "transport"},
-    "sliced": {"remover": "sliced"},
+    "joint": {"remover": "joint"},
 }
 
 

@@ -36,17 +36,22 @@ class Donors(NamedTuple):
         The rows in the order of each candidate; a row's donors stand at even distances in it.
     n_each : int
         Donors of a row in each tree.
+    given : ndarray of uint32, shape (n_rows, n_donors) or (0, 0)
+        If there are any, a row's donors for every candidate, instead of all rows.
     """
 
     candidate_of: NDArray[np.int64]
     order: NDArray[np.uint32]
     n_each: int
+    given: NDArray[np.uint32]
 
 
 @kernel
 def no_donors(n_columns: int, n_rows: int) -> Donors:
     """Return what averages over nothing."""
-    return Donors(np.full(n_columns, -1, dtype=np.int64), np.empty((0, n_rows), dtype=np.uint32), 1)
+    nobody = np.full(n_columns, -1, dtype=np.int64)
+    no_row = np.empty((0, 0), dtype=np.uint32)
+    return Donors(nobody, np.empty((0, n_rows), dtype=np.uint32), 1, no_row)
 
 
 @kernel
@@ -99,7 +104,8 @@ def add_changes(
     last_row : scratch memory, shape (n_candidates,)
     changes : written, shape (n_candidates, n_rows, n_outputs)
     """
-    n_rows = donors.order.shape[1]
+    is_given = donors.given.shape[0] > 0
+    n_donors = donors.given.shape[1] if is_given else donors.order.shape[1]
     weight = 1.0 / donors.n_each
     last_row[:] = -1
     for local in range(rows.shape[0]):
@@ -112,10 +118,14 @@ def add_changes(
             if candidate >= 0 and last_row[candidate] != local:
                 last_row[candidate] = local
                 if first < 0:  # The same places for all candidates of a row: all are treated alike.
-                    first = draw_below(stream, n_rows)
+                    first = draw_below(stream, n_donors)
                 for number in range(donors.n_each):
-                    place = first + number * n_rows // donors.n_each
-                    donor = donors.order[candidate, place - n_rows if place >= n_rows else place]
+                    place = first + number * n_donors // donors.n_each
+                    place = place - n_donors if place >= n_donors else place
+                    if is_given:
+                        donor = donors.given[row, place]
+                    else:
+                        donor = donors.order[candidate, place]
                     below = node
                     cut_on = feature
                     while cut_on >= 0:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns, Kind
 from umfi.contracts import ProtocolName, check_protocol
-from umfi.errors import InputError, UntestableError
+from umfi.errors import UntestableError
 from umfi.methods.features import Feature, Groups
 from umfi.methods.parameters import with_common_parameters
 from umfi.methods.problem import Problem
@@ -34,7 +34,7 @@ def ablation(
     X: Any,
     y: Any,
     *,
-    protocol: str = "matched",
+    protocol: str | None = None,
     test: str | None = None,
     max_permutations: int = 199,
     alpha: float = 0.05,
@@ -60,9 +60,11 @@ def ablation(
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
-    protocol : {"matched", "paper"}
-        ``"matched"`` puts a permuted copy in the feature's place for the second score;
-        ``"paper"`` drops it.
+    protocol : {"one-fit", "matched", "paper"}, optional
+        ``"one-fit"``, the default wherever the power predicts, takes both scores from one fit: the
+        second one is averaged over the values that the feature has in rows whose other features
+        predict about the same of it. ``"matched"`` puts a permuted copy in the feature's place for
+        the second score; ``"paper"`` drops it.
     {test_parameters}
     {groups_parameter}
     {common_parameters}
@@ -82,18 +84,13 @@ def ablation(
     'x2'
     """
     checked_protocol = check_protocol(protocol)
-    if checked_protocol == "one-fit":
-        raise InputError(
-            "Ablation has no one-fit protocol, because the other features are not independent of "
-            "the one they are added to: pass protocol='matched'."
-        )
     check_groups(groups, checked_protocol)
     check_test(test, max_permutations, alpha, checked_protocol)
     problem = Problem.check(
         "ablation",
         X,
         y,
-        protocol=protocol,
+        protocol=checked_protocol,
         test=test,
         max_permutations=max_permutations,
         alpha=alpha,

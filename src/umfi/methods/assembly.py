@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "CHOICE",
     "SCORES",
     "SUBSETS",
     "TREES",
@@ -35,7 +34,6 @@ __all__ = [
 ]
 
 # Stages of runs, by what their tasks answer.
-CHOICE = "choice of removers"
 SCORES = "scores"
 SUBSETS = "subsets"
 TREES = "trees"
@@ -141,16 +139,7 @@ def _assemble_scores(outline: Outline, answers_of: AnswersOf) -> _Assembled:
         for feature, index in enumerate(outline.representatives)
         if (index, run) in scores
     ]
-    settings = dict(outline.settings)
-    choices = answers_of(CHOICE)
-    if choices:
-        settings["removers"] = {
-            feature.name: choices[index,]
-            for feature, index in zip(outline.features, outline.representatives, strict=True)
-            if (index,) in choices
-        }
     undone: list[str] = []
-    outline = replace(outline, settings=settings)
     pairs = [
         (feature, run, ScorePair.from_plain(of_parts["importance"]))
         for feature, run, of_parts in found

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from umfi.columns import Columns, Kind
 from umfi.contracts import DependenceRemover, ProtocolName
 from umfi.errors import InputError
-from umfi.methods.assembly import CHOICE
 from umfi.methods.features import Feature, with_copies
 from umfi.methods.problem import Problem
 from umfi.methods.protocols import ClosedForm
 from umfi.methods.testing import run_test
 from umfi.power import ForestPower, LinearContest, LinearPower
 from umfi.ranked import rank_in_blocks
-from umfi.removal import AutoRemover, LinearRemover, TransportRemover, find_remover, refuse_levels
+from umfi.removal import LinearRemover, TransportRemover, find_remover, refuse_levels
 from umfi.target import Target
-from umfi.tasks import TaskName, one_blas_thread
+from umfi.tasks import one_blas_thread
 
 __all__ = ["UnrelatedContexts", "default_remover", "refuse_large_groups"]
 
@@ -30,10 +29,12 @@ __all__ = ["UnrelatedContexts", "default_remover", "refuse_large_groups"]
 ROWS_PER_MEMBER = 8
 
 
-def default_remover(power: Any) -> str:
-    """Return the name of the remover that fits a power."""
+def default_remover(power: Any, protocol: ProtocolName | None = None) -> str:
+    """Return the name of the remover that fits a power and a protocol."""
+    if protocol == "paper":
+        return "transport"
     is_linear = isinstance(power, LinearPower) or (isinstance(power, str) and power == "linear")
-    return "linear" if is_linear else "transport"
+    return "linear" if is_linear else "joint"
 
 
 @dataclass(frozen=True)
@@ -44,25 +45,21 @@ class UnrelatedContexts:
     ----------
     problem : Problem
     protocol : {"one-fit", "matched", "paper"}
-    removers : dict
-        The remover of each feature, by name; those that none was chosen for in time have none.
+    remover : DependenceRemover
     is_used : ndarray of bool, shape (n_columns,)
         Columns that S is made of; all but the paper protocol set copies and constants aside.
-    is_chosen : bool
-        Whether removers were chosen feature by feature.
     """
 
     problem: Problem
     protocol: ProtocolName
-    removers: dict[str, DependenceRemover]
+    remover: DependenceRemover
     is_used: NDArray[np.bool_]
-    is_chosen: bool = False
 
     @classmethod
     def prepare(
         cls, problem: Problem, remover: str | DependenceRemover, protocol: ProtocolName
     ) -> UnrelatedContexts:
-        """Return the contexts of a problem, with a remover chosen for each feature if asked for."""
+        """Return the contexts of a problem, or raise if removal cannot make them."""
         refuse_levels(problem.columns, protocol)
         refuse_large_groups(problem)
         problem.refuse_columns()
@@ -71,21 +68,12 @@ class UnrelatedContexts:
         if protocol != "paper":
             is_original = problem.columns.first_copies() == np.arange(problem.columns.n_columns)
             is_used = is_original & ~problem.columns.is_constant()
-        contexts = cls(
-            problem=problem,
-            protocol=protocol,
-            removers={feature.name: chosen for feature in problem.features},
-            is_used=is_used,
-        )
-        return contexts._choose_removers(chosen) if isinstance(chosen, AutoRemover) else contexts
+        return cls(problem=problem, protocol=protocol, remover=chosen, is_used=is_used)
 
     @property
     def scored(self) -> list[int]:
-        """Indices of the features that S can be made for, copies left out."""
-        features = self.problem.features
-        return [
-            index for index in self.problem.outline.scored if features[index].name in self.removers
-        ]
+        """Indices of the features that stand for themselves."""
+        return self.problem.outline.scored
 
     def others_of(self, columns: Columns, feature: Feature) -> Columns:
         """Return the columns that S is made of."""
@@ -96,7 +84,7 @@ class UnrelatedContexts:
         is_other[list(feature.positions)] = False
         return np.flatnonzero(is_other)
 
-    def _needs_ranks_only(self, columns: Columns, remover: DependenceRemover) -> bool:
+    def _needs_ranks_only(self, columns: Columns) -> bool:
         """Return whether S can be made column by column, and nobody will ask for its values.
 
         Forests look at ranks. Removal pair by pair does not look at other columns, and draws random
@@ -105,7 +93,7 @@ class UnrelatedContexts:
         return (
             self.protocol != "paper"
             and isinstance(self.problem.power, ForestPower)
-            and isinstance(remover, LinearRemover | TransportRemover)
+            and isinstance(self.remover, LinearRemover | TransportRemover)
             and set(columns.kinds) == {Kind.CONTINUOUS}
             and not columns.missing
             and not columns.is_stepped.any()
@@ -119,13 +107,12 @@ class UnrelatedContexts:
         stream: tuple[str | int, ...],
     ) -> Columns:
         """Return S, of which the candidates were removed: a feature's columns, then copies."""
-        remover = self.removers[feature.name]
 
         def remove(others: Columns) -> Columns:
             rng = self.problem.streams.generator(*stream, "removal")
-            return remover.remove(others, candidates, protocol=self.protocol, rng=rng)
+            return self.remover.remove(others, candidates, protocol=self.protocol, rng=rng)
 
-        if self._needs_ranks_only(columns, remover):
+        if self._needs_ranks_only(columns):
             others = self._find_others(feature)
             # One fit has all candidates in front, others have one after the other.
             n_together = len(candidates) if self.protocol == "one-fit" else 1
@@ -164,48 +151,10 @@ class UnrelatedContexts:
     def find_closed_form(self) -> ClosedForm | None:
         """Return what scores features without making S, where power and removers are linear."""
         problem, power = self.problem, self.problem.power
-        if self.is_chosen:
-            # Which ones were chosen depends on how far a run came; how it scores must not.
-            return None
-        is_linear = all(isinstance(one, LinearRemover) for one in self.removers.values())
+        is_linear = isinstance(self.remover, LinearRemover)
         if not isinstance(power, LinearPower) or not is_linear or self.protocol == "paper":
             return None
         return _LinearContests(problem, power, self.is_used)
-
-    def _choose_removers(self, chooser: AutoRemover) -> UnrelatedContexts:
-        """Return the contexts with a remover for each feature."""
-        problem = self.problem
-
-        def work(name: TaskName) -> str:
-            feature = problem.features[int(name[0])]
-            choice, _ = chooser.choose(
-                self.others_of(problem.columns, feature),
-                problem.columns.select(feature.positions),
-                problem.streams.generator(feature.name, "choice of remover"),
-            )
-            return choice
-
-        answers = problem.run(
-            CHOICE,
-            work,
-            [(index,) for index in problem.outline.scored],
-            title=CHOICE,
-            label_of=lambda name: problem.describe_task(CHOICE, int(name[0])),
-            owner_of=lambda name: int(name[0]),
-            is_one_due=True,
-        )
-        removers = chooser.removers
-        return replace(
-            self,
-            is_chosen=True,
-            removers={
-                feature.name: removers[answers[index,]]
-                for feature, index in zip(
-                    problem.features, problem.outline.representatives, strict=True
-                )
-                if (index,) in answers
-            },
-        )
 
 
 @dataclass(frozen=True)

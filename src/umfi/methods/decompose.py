@@ -71,7 +71,7 @@ def decompose(
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
-    remover : {"transport", "linear", "sliced", "chained", "auto"} or object, optional
+    remover : {"joint", "linear", "transport", "chained"} or object, optional
         As for :func:`umfi.ultra_marginal`.
     {test_parameters}
     {groups_parameter}
@@ -83,8 +83,8 @@ def decompose(
     nothing: the same number of columns, each as it is distributed, as against nu(x) - nu(nothing),
     which a forest on a single column misses by far. Both it and the importance come from one fit
     (or, for powers that only score, from two with the same seed). ``irreplaceable`` has all other
-    features as they are instead of S; these are not independent of x, so that it takes two fits,
-    with x and with a permuted copy of it. A linear power needs no columns beside x to say what x
+    features as they are instead of S; these are not independent of x, so the fit is averaged over
+    the distribution of x given them. A linear power needs no columns beside x to say what x
     says alone.
 
     A test gives p-values to the importance, to ``alone`` and to ``irreplaceable``; those of the
@@ -172,7 +172,7 @@ def _score_parts(contexts: UnrelatedContexts, closed_form: ClosedForm | None) ->
         else:
             [importance] = compare_in_closed_form(problem, closed_form, own, [feature], repeat)
             alone = compare_in(no_others, own)
-        irreplaceable = compare_in(all_others, "matched")
+        irreplaceable = compare_in(all_others, own)
         parts = {
             "importance": importance,
             "alone": alone,

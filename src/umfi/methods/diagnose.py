@@ -24,7 +24,7 @@ from umfi.power import (
     score_columns,
 )
 from umfi.reading import read_table
-from umfi.removal import AutoRemover, find_distortion, find_remover, has_rare_levels
+from umfi.removal import find_distortion, find_remover, has_rare_levels
 from umfi.target import Target
 from umfi.tasks import Runner, Streams, TaskName, one_blas_thread
 
@@ -52,7 +52,7 @@ def diagnose(
     X: Any,
     y: Any = None,
     *,
-    remover: str | DependenceRemover | Sequence[str | DependenceRemover] = "transport",
+    remover: str | DependenceRemover | Sequence[str | DependenceRemover] = "joint",
     task: str = "auto",
     power: Any = "extra-trees",
     groups: Groups | None = None,
@@ -75,7 +75,7 @@ def diagnose(
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,), optional
         Without it there is no retention.
-    remover : {"linear", "transport", "sliced", "chained", "auto"}, object or list of these
+    remover : {"joint", "linear", "transport", "chained"}, object or list of these
         A list is compared.
     task : {"auto", "regression", "classification"}
     power : {"forest", "extra-trees"}, ForestPower, scikit-learn estimator or callable
@@ -209,8 +209,7 @@ def diagnose(
         settings |= {"notes": [f"{reason}: {n_missing} rows are missing."], "stopped": reason}
     table = pd.DataFrame([answers[name] | answers[name[0], "before"] for name in names])
     table["retention"] = table["retention"].astype(float) / whole
-    order = [*TABLE_COLUMNS, *(["choice"] if table["choice"].notna().any() else [])]
-    return Diagnosis(table=table[order], settings=settings)
+    return Diagnosis(table=table[TABLE_COLUMNS], settings=settings)
 
 
 @dataclass(frozen=True)
@@ -246,10 +245,6 @@ class _Patient:
     def examine(self, remover: DependenceRemover, feature: Feature) -> dict[str, Any]:
         """Return what one remover does to one feature."""
         own, others = self.columns.select(feature.positions), self.others(feature)
-        choice = None
-        if isinstance(remover, AutoRemover):
-            rng = self.streams.generator(feature.name, "choice of remover")
-            choice, remover = remover.choose(others, own, rng)
 
         def leave(protected: Sequence[Columns], what: str) -> Columns:
             rng = self.streams.generator(feature.name, what)
@@ -283,5 +278,4 @@ class _Patient:
             "retention": score,
             "distortion": find_distortion(others, unrelated),
             "verdict": find_verdict(leakage, excess, leakage_limit(found), is_rare),
-            "choice": choice,
         }

@@ -27,7 +27,7 @@ from umfi.methods.parameters import with_common_parameters
 from umfi.methods.problem import Problem
 from umfi.partnership import Partners
 from umfi.power import CallablePower
-from umfi.removal import AutoRemover, find_remover
+from umfi.removal import find_remover
 from umfi.tasks import TaskName
 
 if TYPE_CHECKING:
@@ -80,9 +80,8 @@ def partners(
         takes long in tables of many.
     among : sequence of str or int, optional
         Only these are looked at as partners.
-    remover : {"transport", "linear", "sliced", "chained"} or object, optional
-        As for :func:`umfi.ultra_marginal`; ``"auto"``, which would choose for each pair, is not
-        taken.
+    remover : {"joint", "linear", "transport", "chained"} or object, optional
+        As for :func:`umfi.ultra_marginal`.
     alpha : float
         Level of the false discovery rate, over all pairs and both questions. Effects of less than
         0.01 R² are never called found.
@@ -129,11 +128,6 @@ def partners(
     level = check_level("alpha", alpha)
     remover = default_remover(power) if remover is None else remover
     chosen = find_remover(remover, "matched")
-    if isinstance(chosen, AutoRemover):
-        raise InputError(
-            "partners does not take remover='auto': choose 'transport', 'linear', 'sliced' or "
-            "'chained'; umfi.diagnose tells which of them works."
-        )
     problem = Problem.check(
         "partners",
         X,

@@ -34,6 +34,7 @@ from umfi.power import (
     PredictingPower,
     compare_answers,
     compare_averages,
+    find_donors,
 )
 from umfi.power.measures import find_measure
 from umfi.result import ImportanceResult
@@ -231,8 +232,19 @@ def compare(
         return Comparison(score_with, score_without)
     measure = _measure_of(problem, target)
     if protocol == "one-fit":
-        averages = power.average_out(context, candidates, target, seed)
-        return compare_averages(measure, averages, target)
+        own = candidates[0]
+        leakage, rows = find_donors(context, own, problem.streams.seed(*stream, "donors"))
+        if rows is not None:
+            # Copies that depend on the context as the feature does: each row has the value of one
+            # of its donors.
+            rng = problem.streams.generator(*stream, "donors of copies")
+            permutations = [
+                rows[np.arange(len(rows)), rng.integers(rows.shape[1], size=len(rows))]
+                for _ in candidates[1:]
+            ]
+            candidates = with_copies(own, permutations)
+        averages = power.average_out(context, candidates, target, seed, donors=rows)
+        return compare_averages(measure, averages, target)._replace(leakage=leakage)
     of_own, of_copy = (
         power.predict(context.prepend(candidate), target, seed) for candidate in candidates
     )

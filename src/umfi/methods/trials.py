@@ -68,7 +68,9 @@ class Plan:
             TESTS[test],
             settings["n_features"],
             # What others cannot replace is added to others that are not independent of it.
-            is_one_fit=settings["protocol"] == "one-fit" and part != "irreplaceable",
+            is_one_fit=settings["protocol"] == "one-fit"
+            and part != "irreplaceable"
+            and settings.get("method") != "ablation",
         )
 
     @property

@@ -52,11 +52,11 @@ def ultra_marginal(
     ----------
     X : frame or array, shape (n_rows, n_features)
     y : series or array, shape (n_rows,)
-    remover : {"transport", "linear", "sliced", "chained", "auto"} or object, optional
-        What turns the other features into S: pair by pair, by regression, or jointly in rounds;
-        ``"auto"`` takes for each feature the gentlest of linear, transport and sliced that leaves
-        no leakage, and the table says which. By default ``"transport"``, and ``"linear"`` if the
-        power is linear, which sees nothing else.
+    remover : {"joint", "linear", "transport", "chained"} or object, optional
+        What turns the other features into S. ``"joint"``, the default, starts gently and removes
+        more only while forests still find x in the other features together. ``"linear"`` and
+        ``"transport"`` take them one by one, as the paper does. By default ``"linear"`` if the
+        power is linear, which sees nothing else, and ``"transport"`` in the paper protocol.
     protocol : {"one-fit", "matched", "paper"}, optional
         How the two scores are made comparable. ``"one-fit"`` takes both from one fit on S and x:
         with x known, and averaged over x. It is the default wherever the power predicts.
@@ -87,7 +87,7 @@ def ultra_marginal(
     checked_protocol = check_protocol(protocol)
     check_groups(groups, checked_protocol)
     check_test(test, max_permutations, alpha, checked_protocol)
-    remover = default_remover(power) if remover is None else remover
+    remover = default_remover(power, checked_protocol) if remover is None else remover
     find_remover(remover, checked_protocol or "one-fit")
     problem = Problem.check(
         "ultra_marginal",

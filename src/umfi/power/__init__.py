@@ -12,6 +12,7 @@ from umfi.columns import Columns
 from umfi.contracts import PredictivePower
 from umfi.errors import InputError, unknown_name
 from umfi.power.boosting import boosting
+from umfi.power.donors import find_donors
 from umfi.power.estimator import EstimatorPower
 from umfi.power.foci import FociPower
 from umfi.power.forest import ForestPower
@@ -23,6 +24,7 @@ from umfi.power.leakage import (
     find_leakage,
     leakage_limit,
     measure_leakages,
+    predict_levels,
 )
 from umfi.power.linear import LinearContest, LinearPower
 from umfi.power.measures import find_measure, score_answers
@@ -56,10 +58,12 @@ __all__ = [
     "QmdPower",
     "compare_answers",
     "compare_averages",
+    "find_donors",
     "find_leakage",
     "find_power",
     "leakage_limit",
     "measure_leakages",
+    "predict_levels",
     "predictive_power",
     "score_columns",
 ]

@@ -95,6 +95,7 @@ class EstimatorPower(PredictingPower):
         seed: np.random.SeedSequence,
         *,
         is_test: bool = False,
+        donors: NDArray[np.intp] | None = None,
     ) -> Averages:
         """Return the cross-validated predictions, and how they change without each candidate.
 
@@ -114,7 +115,7 @@ class EstimatorPower(PredictingPower):
         numbers = np.concatenate([*blocks, context.to_numbers()], axis=1)
         stops = np.cumsum([block.shape[1] for block in blocks])
         n_donors = count_donors(is_test=is_test)
-        donors = [_find_donors(block, n_donors, rng) for block in blocks]
+        lenders = [_find_donors(block, n_donors, rng, donors) for block in blocks]
         with one_openmp_thread():
             for fold in range(self.n_folds):
                 rows = np.flatnonzero(fold_of_row == fold)
@@ -133,7 +134,7 @@ class EstimatorPower(PredictingPower):
                 for candidate, (block, stop) in enumerate(zip(blocks, stops, strict=True)):
                     replaced = numbers[rows]
                     mean = np.zeros((len(rows), *shape[1:]))
-                    for of_rows, weight in donors[candidate]:
+                    for of_rows, weight in lenders[candidate]:
                         replaced[:, stop - block.shape[1] : stop] = block[of_rows[rows]]
                         mean += weight * _predict(model, replaced, present, shape[1:])
                     changes[candidate, rows] = mean - known[rows]
@@ -168,13 +169,21 @@ def _predict(
 
 
 def _find_donors(
-    block: NDArray[np.float64], n_donors: int, rng: np.random.Generator
+    block: NDArray[np.float64],
+    n_donors: int,
+    rng: np.random.Generator,
+    given: NDArray[np.intp] | None,
 ) -> list[tuple[NDArray[np.intp], float]]:
     """Return rows that lend each row their values of a candidate, with weights that add up to 1.
 
-    Donors stand at even distances along the candidate, from a random start for each row.
+    Donors stand at even distances along the candidate, from a random start for each row; or at even
+    distances among those that are given.
     """
     n_rows = len(block)
+    if given is not None:
+        n_given = given.shape[1]
+        places = (np.arange(n_donors) + 0.5) * n_given / n_donors
+        return [(given[:, place], 1.0 / n_donors) for place in places.astype(np.intp)]
     _, firsts, counts = np.unique(block, axis=0, return_index=True, return_counts=True)
     starts = rng.integers(n_rows, size=n_rows)
     if len(firsts) <= n_donors:

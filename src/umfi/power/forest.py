@@ -126,13 +126,19 @@ class ForestPower(PredictingPower):
         seed: np.random.SeedSequence,
         *,
         n_jobs: int | None = 1,
+        is_every_row_scored: bool = False,
     ) -> Answers:
         """Return what the trees that have not seen a row predict of it: their mean or shares.
 
         Methods run many forests side by side, each on one worker; a forest on its own can have
-        its trees grown by several.
+        its trees grown by several. Of long tables 100,000 rows are scored, unless all are asked
+        for.
         """
-        return _answers(self._count_votes(columns.ranks, target, kernel_seed(seed), n_jobs), target)
+        stream = kernel_seed(seed)
+        is_scored = np.ones(target.n_rows, dtype=bool)
+        if not is_every_row_scored:
+            is_scored = _draw_scored(target.n_rows, stream)
+        return _answers(self._count_votes(columns.ranks, target, stream, is_scored, n_jobs), target)
 
     def average_out(
         self,
@@ -142,6 +148,7 @@ class ForestPower(PredictingPower):
         seed: np.random.SeedSequence,
         *,
         is_test: bool = False,
+        donors: NDArray[np.intp] | None = None,
     ) -> Averages:
         """Return what one forest predicts, and how that changes without each candidate.
 
@@ -155,7 +162,10 @@ class ForestPower(PredictingPower):
         candidate_of[: sum(widths)] = np.repeat(np.arange(len(widths)), widths)
         first_columns = np.cumsum([0, *widths[:-1]])
         order = np.argsort(table.positions[first_columns], axis=1, kind="stable")
-        donors = Donors(candidate_of, order.astype(np.uint32), count_donors(is_test=is_test))
+        given = np.empty((0, 0), dtype=np.uint32) if donors is None else donors.astype(np.uint32)
+        averaged = Donors(
+            candidate_of, order.astype(np.uint32), count_donors(is_test=is_test), given
+        )
         response, n_all = forest_response(target), len(table.positions)
         growth = self.growth(n_all, target)
         if self.mtry is None:
@@ -169,7 +179,7 @@ class ForestPower(PredictingPower):
                 by_row,
                 response,
                 growth,
-                donors,
+                averaged,
                 _draw_scored(target.n_rows, kernel_seed(seed)),
                 0,
                 self.n_trees,
@@ -177,7 +187,7 @@ class ForestPower(PredictingPower):
             )
         else:
             tally, changes = averaged_totals(
-                table, response, growth, donors, self.n_trees, kernel_seed(seed)
+                table, response, growth, averaged, self.n_trees, kernel_seed(seed)
             )
         changes /= np.maximum(tally.n_votes, 1)[:, np.newaxis]
         if target.task == "regression":
@@ -185,14 +195,18 @@ class ForestPower(PredictingPower):
         return Averages(_answers(tally, target), changes)
 
     def _count_votes(
-        self, table: RankTable, target: Target, stream: np.uint64, n_jobs: int | None = 1
+        self,
+        table: RankTable,
+        target: Target,
+        stream: np.uint64,
+        is_scored: NDArray[np.bool_],
+        n_jobs: int | None = 1,
     ) -> Tally:
         response, growth = forest_response(target), self.growth(table.positions.shape[0], target)
 
         n_rows = target.n_rows
         by_row = np.ascontiguousarray(table.positions.T) if growth.rows_per_tree < n_rows else None
         nobody = no_donors(len(table.positions), n_rows)
-        is_scored = _draw_scored(n_rows, stream)
 
         # Votes are whole numbers, and add up the same however they are divided. Means round, so
         # they are added up block by block whatever the number of workers.

@@ -6,17 +6,31 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from umfi.columns import Columns, Kind
 from umfi.power.forest import ForestPower
+from umfi.power.measures import score_answers
 from umfi.target import Target
 
-__all__ = ["MAX_LEAKAGE", "Leakage", "find_leakage", "leakage_limit", "measure_leakages"]
+__all__ = [
+    "MAX_LEAKAGE",
+    "Leakage",
+    "find_leakage",
+    "leakage_limit",
+    "measure_leakages",
+    "predict_feature",
+    "predict_levels",
+]
 
 
-# Enough to tell a twentieth. Leaves of many rows, because single rows have nothing to tell; of
-# fewer in short tables, which have no more.
+# Enough to see a twentieth. Leaves of many rows, because single rows have nothing to say; of fewer
+# in short tables, which have no more.
 N_TREES = 50
+# Where a feature is compared with its copies: trees cost all of them alike.
+N_COMPARED_TREES = 30
+# Beyond a thousand columns more tries per node cost much and find no more.
+MAX_MTRY = 32
 ROWS_PER_TREE = 20_000
 MIN_NODE_ROWS = 20
 ROWS_PER_LEAF_ROW = 10
@@ -25,6 +39,23 @@ LEAST_NODE_ROWS = 5
 # short tables chance alone goes further.
 MAX_LEAKAGE = 0.05
 LEAKAGE_ERRORS = 2.5
+
+
+class FeaturePrediction(NamedTuple):
+    """What a context predicts of a column without the row itself.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_rows, 1) or (n_rows, n_levels)
+        Values, or how common each level is.
+    r2 : float
+    truth : ndarray, shape (n_rows,)
+        The column itself.
+    """
+
+    values: NDArray[np.float64]
+    r2: float
+    truth: NDArray[np.float64]
 
 
 class Leakage(NamedTuple):
@@ -88,7 +119,7 @@ def measure_leakages(
     """
     if context.n_columns == 0:
         return []
-    power = _make_judge(context.n_rows)
+    power = _make_judge(context, n_trees=N_COMPARED_TREES)
 
     def tell(target: Target) -> float:
         return power.score(context, target, seed)
@@ -149,7 +180,7 @@ def find_leakage(
     """
     if context.n_columns == 0:
         return 0.0
-    judge = _make_judge(context.n_rows, split, n_trees)
+    judge = _make_judge(context, split, n_trees)
     most = -np.inf
     for position in np.flatnonzero(~feature.is_constant()).tolist():
         for target in _make_targets(feature, position):
@@ -159,12 +190,63 @@ def find_leakage(
     return most if np.isfinite(most) else 0.0
 
 
+def predict_feature(
+    context: Columns, feature: Columns, position: int, seed: np.random.SeedSequence
+) -> FeaturePrediction:
+    """Return what extremely randomised trees predict of a column of a feature, out of bag."""
+    target = _make_targets(feature, position)[0]
+    judge = _make_judge(context, n_trees=N_COMPARED_TREES)
+    answers = judge.predict(context, target, seed, is_every_row_scored=True)
+    values = answers.values.reshape(context.n_rows, -1)
+    values = np.where(answers.is_given()[:, np.newaxis], values, np.nanmean(values, axis=0))
+    return FeaturePrediction(
+        values, score_answers("r2", answers, target), feature.values[:, position]
+    )
+
+
+def predict_levels(
+    context: Columns, levels: NDArray[np.intp], seed: np.random.SeedSequence
+) -> NDArray[np.float64]:
+    """Return how common each level is among rows like a row, predicted without it.
+
+    By extremely randomised trees, from the context alone.
+
+    Parameters
+    ----------
+    context : Columns
+    levels : ndarray of int, shape (n_rows,)
+        Numbers from 0 without gaps.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n_levels)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.frames import read_columns
+    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
+    >>> levels = (columns.values[:, 0] > 0.0).astype(int)
+    >>> shares = predict_levels(columns, levels, np.random.SeedSequence(0))
+    >>> bool(shares[levels == 1, 1].mean() > 0.8)
+    True
+    """
+    rates = np.bincount(levels) / len(levels)
+    target = Target("classification", levels.astype(np.float64), tuple(map(str, range(len(rates)))))
+    answers = _make_judge(context).predict(context, target, seed, is_every_row_scored=True)
+    return np.where(answers.is_given()[:, np.newaxis], answers.values, rates)
+
+
 def _make_judge(
-    n_rows: int, split: Literal["best", "random"] = "random", n_trees: int = N_TREES
+    context: Columns, split: Literal["best", "random"] = "random", n_trees: int = N_TREES
 ) -> ForestPower:
-    min_node_rows = int(np.clip(n_rows // ROWS_PER_LEAF_ROW, LEAST_NODE_ROWS, MIN_NODE_ROWS))
+    n_fewest = context.n_rows // ROWS_PER_LEAF_ROW
     return ForestPower(
-        n_trees=n_trees, min_node_rows=min_node_rows, split=split, rows_per_tree=ROWS_PER_TREE
+        n_trees=n_trees,
+        mtry=min(MAX_MTRY, max(1, int(np.sqrt(context.n_columns)))),
+        min_node_rows=int(np.clip(n_fewest, LEAST_NODE_ROWS, MIN_NODE_ROWS)),
+        split=split,
+        rows_per_tree=ROWS_PER_TREE,
     )
 
 

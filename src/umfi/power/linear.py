@@ -82,12 +82,14 @@ class LinearPower(PredictingPower):
         seed: np.random.SeedSequence,
         *,
         is_test: bool = False,
+        donors: NDArray[np.intp] | None = None,
     ) -> Averages:
         """Return leave-one-out predictions, and how they change without each candidate.
 
         Over all of a candidate a linear fit averages to that at the candidate's mean, so no donors
         are needed: with b the candidate's coefficients in the fit without row i, its values x_i,
-        which have mean zero, change the prediction by -x_i b.
+        which have mean zero, change the prediction by -x_i b. Where donors are given, it is how far
+        x_i is from their mean.
         """
         response = centred_responses(target)
         blocks = [_standardise(candidate) for candidate in candidates]
@@ -99,9 +101,11 @@ class LinearPower(PredictingPower):
         changes = np.empty((len(blocks), *known.values.shape))
         for candidate, block in enumerate(blocks):
             # A row that is left out moves the coefficients G y by G_i times its error.
+            known_by_others = 0.0 if donors is None else block[donors].mean(axis=1)
+            moved = block - known_by_others
             coefficients = (block.T @ fit.basis * (fit.weights / fit.sizes)) @ fit.basis.T
-            own = np.einsum("ij,ji->i", block, coefficients)[:, np.newaxis]
-            told_by_block = block @ (coefficients @ response) - own * errors
+            own = np.einsum("ij,ji->i", moved, coefficients)[:, np.newaxis]
+            told_by_block = moved @ (coefficients @ response) - own * errors
             changes[candidate] = _make_answers(told - told_by_block, target).values - known.values
         return Averages(known, changes)
 

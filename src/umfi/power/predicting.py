@@ -83,11 +83,14 @@ class Comparison(NamedTuple):
     score_with, score_without : float
     influences : ndarray, shape (n_rows,), optional
         Of the difference, NaN for rows without a prediction; None if the power only scores.
+    leakage : float
+        Out-of-bag R² with which the context predicts the feature; NaN where it was not measured.
     """
 
     score_with: float
     score_without: float
     influences: NDArray[np.float64] | None = None
+    leakage: float = float("nan")
 
 
 def compare_answers(measure: str, with_: Answers, without: Answers, target: Target) -> Comparison:
@@ -172,18 +175,22 @@ class PredictingPower(ABC):
         seed: np.random.SeedSequence,
         *,
         is_test: bool = False,
+        donors: NDArray[np.intp] | None = None,
     ) -> Averages:
         """Return what one fit on all columns predicts, and how that changes without candidates.
 
         Parameters
         ----------
         context : Columns
-            S, independent of each candidate.
+            S, independent of each candidate unless there are donors.
         candidates : sequence of Columns
             A feature, or the columns of a group, and its permuted copies.
         is_test : bool
             Whether candidates are many and only compared with each other, so that less care will
             do than where the size of what one of them adds is wanted.
+        donors : ndarray of int, shape (n_rows, n_donors), optional
+            Rows that lend each row their values of every candidate, where the context is not
+            independent of them; any row by default.
         """
 
 

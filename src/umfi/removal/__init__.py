@@ -11,21 +11,19 @@ from umfi.columns import Columns, Kind
 from umfi.contracts import DependenceRemover, ProtocolName, check_protocol
 from umfi.errors import InputError, unknown_name
 from umfi.frames import drop_incomplete_rows, frame_like, read_columns
-from umfi.removal.auto import AutoRemover
 from umfi.removal.chained import ChainedRemover
 from umfi.removal.distortion import find_distortion, mic_e
+from umfi.removal.joint import JointRemover
 from umfi.removal.linear import LinearRemover
 from umfi.removal.protected import MIN_CELL_ROWS, count_directions, has_rare_levels
-from umfi.removal.sliced import SlicedRemover
 from umfi.removal.transport import TransportRemover
 from umfi.tasks import Streams
 
 __all__ = [
     "MIN_CELL_ROWS",
-    "AutoRemover",
     "ChainedRemover",
+    "JointRemover",
     "LinearRemover",
-    "SlicedRemover",
     "TransportRemover",
     "count_directions",
     "find_distortion",
@@ -37,13 +35,11 @@ __all__ = [
 ]
 
 REMOVERS: dict[str, type[DependenceRemover]] = {
+    "joint": JointRemover,
     "linear": LinearRemover,
     "transport": TransportRemover,
-    "sliced": SlicedRemover,
     "chained": ChainedRemover,
-    "auto": AutoRemover,
 }
-MATCHED_ONLY = (SlicedRemover, ChainedRemover, AutoRemover)
 
 
 def find_remover(
@@ -62,9 +58,11 @@ def find_remover(
             f"remover={remover!r} is not a remover: pass one of {', '.join(map(repr, REMOVERS))} "
             "or an object such as umfi.TransportRemover(rows_per_bin=30)."
         )
-    if protocol == "paper" and isinstance(remover, MATCHED_ONLY):
+    is_joint = isinstance(remover, JointRemover | ChainedRemover)
+    if protocol == "paper" and is_joint:
         raise InputError(
-            "The paper protocol has linear and transport removal only: leave protocol out."
+            "The paper protocol has linear and transport removal only: pass remover='linear' or "
+            "remover='transport', or leave protocol out."
         )
     return remover
 
@@ -83,7 +81,7 @@ def remove_dependence(
     X: Any,
     feature: str | int | Sequence[str | int],
     *,
-    remover: str | DependenceRemover = "transport",
+    remover: str | DependenceRemover = "joint",
     protocol: str = "matched",
     kinds: Mapping[str, str] | None = None,
     missing: str = "error",
@@ -96,7 +94,7 @@ def remove_dependence(
     X : frame or array, shape (n_rows, n_features)
     feature : str, int or list
         The protected feature, by name or position; a list is a group that is protected jointly.
-    remover : {"linear", "transport", "sliced", "chained", "auto"} or object
+    remover : {"joint", "linear", "transport", "chained"} or object
     protocol : {"matched", "paper"}
         ``"paper"`` repeats the authors' package to the last digit.
     kinds : dict, optional
@@ -144,4 +142,4 @@ def remove_dependence(
     unrelated = chosen.remove(
         columns.without(members), [columns.select(members)], protocol=checked_protocol, rng=rng
     )
-    return frame_like(X, unrelated)
+    return frame_like(X, unrelated, columns)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from umfi.removal.joint import JointRemover, Round, mix
+import numpy as np
+
+from umfi.columns import Columns
+from umfi.contracts import ProtocolName
+from umfi.removal.rounds import check_rounds, mix, remove_in_rounds
 
 __all__ = ["ChainedRemover"]
 
@@ -13,7 +17,7 @@ RIDGE = 0.05
 
 
 @dataclass(frozen=True)
-class ChainedRemover(JointRemover):
+class ChainedRemover:
     """Moves each column by its distribution given the protected one and the columns before it.
 
     The chain of Johndrow and Lum (2019, section 3.2), on normal scores: a column's mean and spread
@@ -25,7 +29,7 @@ class ChainedRemover(JointRemover):
     Parameters
     ----------
     tolerance : float
-        Leakage to stop at, as for :class:`SlicedRemover`.
+        Leakage to stop at, as for :class:`JointRemover`.
     max_rounds : int
 
     Examples
@@ -37,9 +41,26 @@ class ChainedRemover(JointRemover):
     True
     """
 
+    tolerance: float = 0.0
     max_rounds: int = 8
 
-    def rounds(self) -> Iterator[Round]:
-        """Yield the chain, forth and back."""
-        for number in range(self.max_rounds):
-            yield mix(RIDGE, is_chained=True, is_reversed=number % 2 == 1)
+    def __post_init__(self) -> None:
+        """Refuse what cannot stop."""
+        check_rounds(self.tolerance, self.max_rounds)
+
+    def remove(
+        self,
+        columns: Columns,
+        protected: Sequence[Columns],
+        *,
+        protocol: ProtocolName,
+        rng: np.random.Generator,
+    ) -> Columns:
+        """Return S: normal scores after the chain, forth and back, until nothing is found."""
+        if columns.n_columns == 0:
+            return columns
+        chain = (
+            mix(RIDGE, is_chained=True, is_reversed=number % 2 == 1)
+            for number in range(self.max_rounds)
+        )
+        return remove_in_rounds(columns, protected, chain, self.tolerance, rng)

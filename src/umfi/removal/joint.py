@@ -1,78 +1,62 @@
-"""Joint removal in rounds: what all other columns together tell about the protected ones.
-
-Columns that are each independent of the protected one can still tell it together, for example by
-how strongly they are correlated where it is large. The rounds here work on normal scores, and each
-makes the columns tell less:
-
-smooth
-    Mean and spread of each column stop moving with the protected one.
-rank
-    Each column gives way to its conditional rank, which is pairwise transport: in the two halves of
-    the protected column, then in bins of it.
-mix
-    The covariance of all columns, which moves with the protected one, is brought to its mean: the
-    shortest way between Gaussian distributions, on the scale of whitened columns and in all
-    directions at once. Directions with little variance are spared in the first rounds (a ridge),
-    because to move them costs most.
-
-Forests are asked after each round, and removal stops as soon as they find nothing.
-"""
+"""The default remover: all that the other features carry about one, jointly, in any table."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, special
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
-from umfi.errors import InputError, check_count
-from umfi.forest import order_rows
-from umfi.power import find_leakage
-from umfi.removal.nodes import Nodes, Place, find_places
-from umfi.removal.protected import Cut
-from umfi.removal.steps import random_ranks, stack_steps
-from umfi.removal.transport import rank_in_bins
+from umfi.removal.exchange import exchange_values, find_dependent, find_discrete
+from umfi.removal.rounds import (
+    Round,
+    check_rounds,
+    mix,
+    rank,
+    rank_in_halves,
+    remove_in_rounds,
+    smooth,
+)
 
-__all__ = ["JointRemover", "Round", "check_rounds", "mix", "rank", "rank_in_halves", "smooth"]
+__all__ = ["JointRemover"]
 
-ROWS_PER_BIN = 100
-
-# Covariances are followed in so many leading directions at most.
-MAX_DIRECTIONS = 100
-# Scores this close to those of a protected column are the same order.
-SAME_ORDER = 1.0 - 1e-9
-# A spread below this share of the mean one is not believed.
-MIN_SPREAD = 0.1
-NEGLIGIBLE, TINY = 1e-12, 1e-300
-
-
-# From scores, shape (n_rows, n_columns), and a protected column to new scores.
-Round = Callable[[NDArray[np.float64], Place, np.random.Generator], NDArray[np.float64]]
-
-
-def check_rounds(tolerance: float, max_rounds: int) -> None:
-    """Raise if no removal can stop by these."""
-    check_count("max_rounds", max_rounds)
-    is_number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
-    if not is_number or not -1.0 < tolerance < 1.0:
-        raise InputError(
-            f"tolerance={tolerance!r} is not valid: pass an R², such as 0.0 for no leakage at all."
-        )
+# Gentle at first, and half of it in each round.
+FIRST_RIDGE = 0.4
 
 
 @dataclass(frozen=True)
-class JointRemover(ABC):
-    """Removes in rounds, and stops as soon as forests find nothing; which rounds is left open.
+class JointRemover:
+    """Removes what all other columns together carry about the protected one, and no more.
+
+    It starts gently and goes on only while extremely randomised trees still find the protected
+    column, because every step costs some of what the columns carry about other things.
+
+    Columns of many values become normal scores, and round after round the slices of the table along
+    the protected column are made alike: first the mean and spread of each column, then its
+    distribution (pairwise transport), then the covariance of all columns.
+
+    Booleans, categories and other columns of few values keep their values. Where a row's values are
+    commoner among rows like it in the protected column than elsewhere, they may be exchanged with
+    those of another row: as many as it takes for these values to be equally common everywhere.
 
     Parameters
     ----------
     tolerance : float
+        Leakage to stop at: the out-of-bag R² with which extremely randomised trees predict the
+        protected column, or its distance from the median.
     max_rounds : int
+        Of either kind.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlated_interactions", n=300, random_state=0)
+    >>> S = umfi.remove_dependence(X, "x1", remover="joint", random_state=0)
+    >>> bool(abs(S["x2"].corr(X["x1"], method="spearman")) < 0.1)
+    True
     """
 
     tolerance: float = 0.0
@@ -82,10 +66,6 @@ class JointRemover(ABC):
         """Refuse what cannot stop."""
         check_rounds(self.tolerance, self.max_rounds)
 
-    @abstractmethod
-    def rounds(self) -> Iterator[Round]:
-        """Yield the rounds, at most ``max_rounds``."""
-
     def remove(
         self,
         columns: Columns,
@@ -94,195 +74,31 @@ class JointRemover(ABC):
         protocol: ProtocolName,
         rng: np.random.Generator,
     ) -> Columns:
-        """Return S: normal scores after as few rounds as leave no more leakage than tolerated.
-
-        A round goes from one protected block to the next. Only the feature is asked about, as
-        extremely randomised trees find it: its copies have nothing to leave.
-        """
-        if columns.n_columns == 0:
-            return columns
-        scores = _normal_scores(columns, protected, rng)
-        places = [find_places(block, columns, ROWS_PER_BIN) for block in protected]
-        is_left = ~_is_in_same_order(scores, protected)
-        scores[:, ~is_left] = 0.0
-        seed = np.random.SeedSequence(int(rng.integers(2**63)))
-        unrelated = columns.with_changed(scores.copy())
-        if not is_left.any():
+        """Return S: normal scores, and the values of columns that these had nothing to do with."""
+        protected = [block.to_ranks() for block in protected]  # Units must not matter.
+        is_discrete = find_discrete(columns)
+        is_dependent = find_dependent(columns, protected[0]) if is_discrete.any() else ~is_discrete
+        unrelated = columns
+        steps: list[tuple[NDArray[np.bool_], Iterable[Round]]] = [
+            (~is_discrete, self._rounds()),
+            (is_discrete & is_dependent, [rank]),
+        ]
+        for is_moved, rounds in steps:
+            if is_moved.any():
+                part = columns.select(np.flatnonzero(is_moved))
+                scores = remove_in_rounds(part, protected, rounds, self.tolerance, rng)
+                values = unrelated.values.copy(order="F")
+                values[:, is_moved] = scores.values
+                unrelated = unrelated.with_changed(values, is_moved)
+        if not is_discrete.any():
             return unrelated
-        for apply in self.rounds():
-            moved = scores[:, is_left]
-            # In random order, so that the feature does not stand before its copies every time.
-            for block in rng.permutation(len(places)):
-                for place in places[block]:
-                    moved = apply(moved, place, rng)
-            scores[:, is_left] = moved
-            unrelated = columns.with_changed(scores.copy())
-            told = unrelated.select(np.flatnonzero(is_left))
-            if find_leakage(told, protected[0], seed, enough=self.tolerance) <= self.tolerance:
-                break
-        return unrelated
+        return exchange_values(
+            unrelated, protected[0], is_dependent, self.tolerance, self.max_rounds, rng
+        )
 
-
-def _normal_scores(
-    columns: Columns, protected: Sequence[Columns], rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return each column on the scale of a normal distribution, equal levels in random order.
-
-    A constant column is zero.
-    """
-    scores = _score_in_order(columns.values)
-    stepped = np.flatnonzero(columns.is_stepped)
-    if len(stepped) > 0:
-        values = stack_steps(columns, stepped, protected)
-        ranks = random_ranks(values, rng.random(values.shape))
-        scores[:, stepped] = special.ndtri((ranks - 0.5) / columns.n_rows)
-    scores[:, columns.is_constant()] = 0.0
-    return scores
-
-
-def _score_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return normal scores of columns, shape (n_rows, n_columns); equal values in row order."""
-    n_rows = len(values)
-    scale = special.ndtri((np.arange(n_rows) + 0.5) / n_rows)
-    scores = np.empty(values.shape)
-    np.put_along_axis(scores, order_rows(values.T).T, scale[:, np.newaxis], axis=0)
-    return scores
-
-
-def _is_in_same_order(
-    scores: NDArray[np.float64], protected: Sequence[Columns]
-) -> NDArray[np.bool_]:
-    """Return a mask, shape (n_columns,): columns that are a protected one in other units."""
-    n_rows = len(scores)
-    spread = np.sqrt((scores**2).mean(axis=0))
-    is_same = spread == 0.0
-    for block in protected:
-        own = _score_in_order(block.values[:, ~block.is_stepped])
-        own /= np.sqrt((own**2).mean(axis=0))
-        correlations = np.abs(own.T @ scores) / n_rows
-        is_same |= np.any(correlations > SAME_ORDER * spread, axis=0)
-    return is_same
-
-
-def smooth(
-    scores: NDArray[np.float64], place: Place, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return scores whose mean and spread do not move with the protected column."""
-    nodes = place.slow
-    # A straight line first, which is all there is to it for Gaussian columns.
-    residuals = scores - np.outer(place.line, place.line @ scores)
-    residuals = residuals - nodes.find_means(residuals)
-    spreads = np.sqrt(nodes.read(nodes.weights @ residuals[nodes.rows] ** 2))
-    mean_spread = np.sqrt((residuals**2).mean(axis=0))
-    # A bin of few rows has no spread of its own to speak of.
-    return residuals * mean_spread / np.maximum(spreads, np.maximum(MIN_SPREAD * mean_spread, TINY))
-
-
-def rank_in_halves(
-    scores: NDArray[np.float64], place: Place, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return normal scores of the ranks in each half of the protected column."""
-    return _rank(scores, place.halves, rng)
-
-
-def rank(
-    scores: NDArray[np.float64], place: Place, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return normal scores of the ranks in each bin of the protected column."""
-    return _rank(scores, place.bins, rng)
-
-
-def _rank(scores: NDArray[np.float64], cut: Cut, rng: np.random.Generator) -> NDArray[np.float64]:
-    ranks, _ = rank_in_bins(np.ascontiguousarray(scores.T), cut, rng)
-    edge = 0.5 / len(scores)
-    return np.ascontiguousarray(special.ndtri(np.clip(ranks, edge, 1.0 - edge)).T)
-
-
-def mix(ridge: float, *, is_chained: bool = False, is_reversed: bool = False) -> Round:
-    """Return the round that brings the covariance at each node to its mean, and ranks after it.
-
-    Parameters
-    ----------
-    ridge : float
-        Variance, in units of a score's, up to which a direction is spared.
-    is_chained : bool
-        Whether each column is moved given those before it, instead of all in all directions.
-    is_reversed : bool
-        Whether the chain starts with the last column.
-    """
-
-    def apply(
-        scores: NDArray[np.float64], place: Place, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        order = slice(None, None, -1 if is_reversed else 1)
-        moved = _equalise(scores[:, order], place.near, ridge, is_chained)[:, order]
-        return rank(moved, place, rng)
-
-    return apply
-
-
-def _equalise(
-    scores: NDArray[np.float64], nodes: Nodes, ridge: float, is_chained: bool
-) -> NDArray[np.float64]:
-    """Return scores whose mean and covariance are the same at every node, but for the ridge.
-
-    Between covariances A and B the shortest map is A^(-1/2) (A^(1/2) B A^(1/2))^(1/2) A^(-1/2)
-    (Olkin and Pukelsheim 1982); where B is the identity, as after whitening, it is A^(-1/2). The
-    chained map is triangular, from one Cholesky factor to the other. Of many columns it is the
-    leading principal axes that are moved.
-    """
-    n_rows, n_columns = scores.shape
-    residuals = scores - nodes.find_means(scores)
-    leading, spared = residuals, np.zeros((n_rows, n_columns))
-    axes = None
-    if n_columns > MAX_DIRECTIONS:
-        axes = _leading_axes(residuals)
-        leading = residuals @ axes
-        spared = residuals - leading @ axes.T
-    n_directions = leading.shape[1]
-    unit = ridge * np.eye(n_directions)
-    common = leading.T @ leading / n_rows + unit
-    if is_chained:
-        factor = linalg.cholesky(common, lower=True)
-        whitened = linalg.solve_triangular(factor, leading.T, lower=True).T
-        half = linalg.solve_triangular(factor, unit, lower=True)
-        unit = linalg.solve_triangular(factor, half.T, lower=True)
-    else:
-        sizes, vectors = linalg.eigh(common)
-        sizes = np.sqrt(np.maximum(sizes, ridge))
-        factor = (vectors * sizes) @ vectors.T
-        whitened = leading @ ((vectors / sizes) @ vectors.T)
-        unit = ridge * ((vectors / sizes**2) @ vectors.T)
-    moved = np.zeros((n_rows, n_directions))
-    fitted = whitened[nodes.rows]
-    for node, weights in enumerate(nodes.weights):
-        is_below, is_above = nodes.below == node, nodes.below + 1 == node
-        part = np.where(is_below, 1.0 - nodes.share, np.where(is_above, nodes.share, 0.0))
-        rows = np.flatnonzero(part)
-        if len(rows) == 0:
-            continue
-        covariance = (fitted * weights[:, np.newaxis]).T @ fitted + unit
-        # With few rows at a node the mean is trusted as much as the node itself.
-        trust = 1.0 / (1.0 + n_directions * np.sum(weights**2))
-        covariance = trust * covariance + (1.0 - trust) * np.eye(n_directions)
-        if is_chained:
-            own = linalg.cholesky(covariance, lower=True)
-            there = linalg.solve_triangular(own, whitened[rows].T, lower=True).T
-        else:
-            sizes, vectors = linalg.eigh(covariance)
-            there = whitened[rows] @ ((vectors / np.sqrt(sizes)) @ vectors.T)
-        moved[rows] += part[rows, np.newaxis] * there
-    moved = moved @ factor.T
-    return moved if axes is None else spared + moved @ axes.T
-
-
-def _leading_axes(residuals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the leading principal axes of many columns, shape (n_columns, MAX_DIRECTIONS)."""
-    n_rows, n_columns = residuals.shape
-    if n_columns <= n_rows:
-        return linalg.eigh(residuals.T @ residuals)[1][:, ::-1][:, :MAX_DIRECTIONS]
-    # From the smaller of the two matrices of products.
-    sizes, vectors = linalg.eigh(residuals @ residuals.T)
-    leading = vectors[:, ::-1][:, :MAX_DIRECTIONS]
-    sizes = np.sqrt(np.maximum(sizes[::-1][:MAX_DIRECTIONS], NEGLIGIBLE * sizes[-1]))
-    return residuals.T @ leading / sizes
+    def _rounds(self) -> Iterator[Round]:
+        """Yield the gentle rounds, then those of the covariance."""
+        first: list[Round] = [smooth, rank_in_halves, rank]
+        yield from first[: self.max_rounds]
+        for number in range(self.max_rounds - len(first)):
+            yield mix(FIRST_RIDGE / 2**number)

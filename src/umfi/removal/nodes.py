@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from umfi.columns import Columns
+from umfi.columns import Columns, middle_ranks
 from umfi.removal.protected import Cut, cut_block
-from umfi.removal.steps import middle_ranks
 
 __all__ = ["Nodes", "Place", "find_places"]
 

@@ -18,7 +18,7 @@ from umfi.removal.levels import order_levels
 from umfi.removal.protected import guides_of
 from umfi.removal.regression import centre
 
-__all__ = ["linear_step_ranks", "middle_ranks", "random_ranks", "stack_steps", "step_values"]
+__all__ = ["linear_step_ranks", "random_ranks", "stack_steps", "step_values"]
 
 # How finely the conditional distribution is followed.
 MAX_STEPS = 60
@@ -75,19 +75,6 @@ def stack_steps(
         for place in categorical:
             stepped[:, place] = step_values(columns, positions[place], guides)
     return stepped
-
-
-def middle_ranks(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where each value stands, between 0 and 1; equal values stand together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> middle_ranks(np.array([3.0, 1.0, 3.0, 7.0]))
-    array([0.5  , 0.125, 0.5  , 0.875])
-    """
-    _, value_of_row, counts = np.unique(column, return_inverse=True, return_counts=True)
-    return ((np.cumsum(counts) - counts / 2.0) / len(column))[value_of_row]
 
 
 def random_ranks(

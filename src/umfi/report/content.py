@@ -183,7 +183,7 @@ def _footnotes(result: ImportanceResult) -> list[str]:
 
 
 def _settings(settings: dict[str, Any]) -> list[tuple[str, str]]:
-    hidden = {"command", "data", "notes", "versions", "removers", "classes"}
+    hidden = {"command", "data", "notes", "versions", "classes"}
     return [(name, str(value)) for name, value in settings.items() if name not in hidden]
 
 

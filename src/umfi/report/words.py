@@ -226,8 +226,8 @@ def _check_leakage(result: ImportanceResult) -> Check:
         "Leakage",
         f"Of {len(leaking)} of {n_all} features the others still tell something after removal: "
         f"{listed(leaking)}. Their p-values may be too small, and importances too low where others "
-        "tell the same. remover='auto' or remover='sliced' removes more, and umfi.diagnose shows "
-        "how much is left.",
+        "tell the same. remover='joint', the default, removes most, and umfi.diagnose shows how "
+        "much is left.",
     )
 
 

@@ -1,0 +1,335 @@
+"""Joint removal from columns of few values: some rows exchange their values.
+
+Let p(g | s) be how common a level g of the protected column is among rows whose other columns have
+the values s, and r(g) how common it is in the table. Values s belong to too many rows of g where
+p(g | s) > r(g). If each of these rows gives them away with the chance 1 - r(g) / p(g | s), and
+takes values that are too rare in g instead, then s is as common in g as in the table: what stays is
+the smaller one of the two distributions, and what moves is as little as can be. Values are
+exchanged between rows, so that every column keeps its distribution, and as many columns as possible
+keep how they go together.
+
+p(g | s) comes from out-of-bag predictions of extremely randomised trees, in rounds, until these
+predict the level no better than permuted levels. Only columns that depended on the protected one,
+and their partners, are exchanged. Others stay as they are in every row: if it depended on the
+protected value where their relation to the response is broken, the protected column would look
+related to the response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+from umfi.columns import Columns, Kind, middle_ranks
+from umfi.power import predict_levels
+from umfi.removal.protected import cut_block
+
+__all__ = ["exchange_values", "find_dependent", "find_discrete"]
+
+# Columns of more values are told apart by their ranks, and move smoothly.
+MAX_VALUES = 12
+# Halves of a column of many values are halved again while they have so many rows.
+ROWS_PER_HALF = 60
+# Columns depend on the level if chance alone shows so much less often than this.
+DEPENDENCE_LEVEL = 0.003
+# Bins of a column of many values, for this question.
+N_BINS = 4
+# From so much more R² than of permuted levels on, forests have found more than single columns show.
+# Then columns that make up so much of what they predict are exchanged too.
+JOINT_EXCESS, JOINT_PART = 0.02, 0.1
+# All columns are exchanged after so many rounds that left more than this part of an excess that is
+# still so large.
+MAX_IN_VAIN, ENOUGH_PROGRESS, HIDDEN_EXCESS = 2, 0.9, 0.1
+# Permuted levels that show what forests find by chance.
+N_PERMUTED = 2
+# Out-of-bag shares are drawn in; no more than this is made up for in one round.
+MAX_STRETCH = 3.0
+# Rows that exchange their values are matched in blocks, whose cost grows with the cube.
+MAX_MATCHED_ROWS = 500
+# Far beyond all distances between rows.
+FORBIDDEN = 1e3
+TINY = 1e-12
+
+
+def find_discrete(columns: Columns) -> NDArray[np.bool_]:
+    """Return a mask, shape (n_columns,): columns of so few values that rows can exchange them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.frames import read_columns
+    >>> rows = np.random.default_rng(0).normal(size=(100, 3))
+    >>> find_discrete(read_columns(np.column_stack([rows, rows[:, 0] > 0.5])))
+    array([False, False, False,  True])
+    """
+    return np.array(
+        [
+            kind in (Kind.BOOLEAN, Kind.CATEGORICAL) or len(np.unique(column)) <= MAX_VALUES
+            for kind, column in zip(columns.kinds, columns.values.T, strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def find_dependent(columns: Columns, feature: Columns) -> NDArray[np.bool_]:
+    """Return a mask, shape (n_columns,): columns that depend on a feature one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.frames import read_columns
+    >>> coins = np.random.default_rng(0).integers(0, 2, (200, 3))
+    >>> coins[:, 1] |= coins[:, 0]
+    >>> columns = read_columns(coins)
+    >>> find_dependent(columns.select([1, 2]), columns.select([0]))
+    array([ True, False])
+    """
+    is_dependent = np.zeros(columns.n_columns, dtype=bool)
+    codes = _find_codes(columns)
+    for cut in cut_block(feature, columns, max(ROWS_PER_HALF, columns.n_rows // N_BINS)):
+        levels = np.empty(columns.n_rows, dtype=np.intp)
+        for level, rows in enumerate(cut.bins):
+            levels[rows] = level
+        is_dependent |= [_depends(code, levels) for code in codes]
+    return is_dependent
+
+
+def exchange_values(
+    columns: Columns,
+    feature: Columns,
+    is_dependent: NDArray[np.bool_],
+    tolerance: float,
+    max_rounds: int,
+    rng: np.random.Generator,
+) -> Columns:
+    """Return the columns after as few exchanges as leave forests nothing to find of the feature.
+
+    Permuted copies of a feature are independent of everything, so nothing needs to be removed of
+    them: forests decide, who find nothing.
+
+    Parameters
+    ----------
+    columns : Columns
+        What each of them carries by itself has been removed.
+    feature : Columns
+        One column, or those of a group, one after the other.
+    is_dependent : ndarray of bool, shape (n_columns,)
+        Columns that depended on the feature before.
+    tolerance : float
+        How much better than permuted levels a level may be predicted, in R².
+    max_rounds : int
+    """
+    for cut in cut_block(feature, columns, ROWS_PER_HALF):
+        # Values of many rows are levels; all others are one, which is halved again and again.
+        own, others = cut.bins[: cut.n_own], cut.bins[cut.n_own :]
+        rest = np.sort(np.concatenate(others)) if others else np.zeros(0, dtype=np.intp)
+        levels = np.zeros(columns.n_rows, dtype=np.intp)
+        for level, rows in enumerate(own, start=int(len(rest) > 0)):
+            levels[rows] = level
+        parts = [(np.arange(columns.n_rows), levels), *_halve(rest, cut.protected[rest])]
+        for rows, part in parts:
+            if part.max() > 0:
+                exchanged = _exchange(
+                    columns.take_rows(rows), part, is_dependent, tolerance, max_rounds, rng
+                )
+                values = columns.values.copy(order="F")
+                values[rows] = exchanged.values
+                columns = replace(columns, values=values)
+    return columns
+
+
+def _halve(
+    rows: NDArray[np.intp], column: NDArray[np.float64]
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield the rows with the half that each lies in, then the same of both halves, and so on.
+
+    Exchanges inside a half do not undo those between halves.
+    """
+    if len(rows) < 2 * ROWS_PER_HALF:
+        return
+    is_upper = middle_ranks(column) > 0.5
+    if not is_upper.any():  # Equal values in the middle.
+        is_upper = column == column.max()
+    if is_upper.all():
+        return
+    yield rows, is_upper.astype(np.intp)
+    for part in (~is_upper, is_upper):
+        yield from _halve(rows[part], column[part])
+
+
+class _Prediction(NamedTuple):
+    """What a forest predicts of levels, out of bag.
+
+    Attributes
+    ----------
+    deviations : ndarray, shape (n_rows, n_levels)
+        Predicted shares of the levels around their rates.
+    r2 : float
+    slope : float
+        By how much the levels themselves deviate where shares deviate by 1.
+    """
+
+    deviations: NDArray[np.float64]
+    r2: float
+    slope: float
+
+
+def _exchange(
+    columns: Columns,
+    levels: NDArray[np.intp],
+    is_dependent: NDArray[np.bool_],
+    tolerance: float,
+    max_rounds: int,
+    rng: np.random.Generator,
+) -> Columns:
+    """Return the columns after exchanges for the levels of one protected column."""
+    rates = np.bincount(levels) / len(levels)
+    permuted = [_predict(columns, rng.permutation(levels), rng) for _ in range(N_PERMUTED)]
+    r2_by_chance = float(np.mean([one.r2 for one in permuted]))
+    slope_by_chance = float(np.mean([one.slope for one in permuted]))
+    is_exchanged = is_dependent.copy()
+    least_excess, n_in_vain = np.inf, 0
+    for _ in range(max_rounds):
+        found = _predict(columns, levels, rng)
+        excess = found.r2 - r2_by_chance
+        if excess <= tolerance:
+            break
+        if excess > JOINT_EXCESS:
+            is_exchanged |= _find_partners(columns, found.deviations, is_exchanged)
+            # What depends on nothing one by one, as two coins that decide together, is not found.
+            n_in_vain = 0 if excess < ENOUGH_PROGRESS * least_excess else n_in_vain + 1
+            least_excess = min(excess, least_excess)
+            is_hidden = n_in_vain >= MAX_IN_VAIN and excess > HIDDEN_EXCESS
+            is_exchanged |= is_hidden or not is_exchanged.any()
+        stretch = float(np.clip(found.slope - slope_by_chance, 0.0, MAX_STRETCH))
+        shares = np.maximum(rates + stretch * found.deviations, TINY)
+        givers, takers = _match_rows(
+            columns, levels, shares / shares.sum(axis=1, keepdims=True), rates, rng
+        )
+        if len(givers) == 0 or not is_exchanged.any():
+            break
+        values = columns.values.copy(order="F")
+        chosen = np.flatnonzero(is_exchanged)
+        values[np.ix_(takers, chosen)] = columns.values[np.ix_(givers, chosen)]
+        columns = replace(columns, values=values)
+    return columns
+
+
+def _predict(columns: Columns, levels: NDArray[np.intp], rng: np.random.Generator) -> _Prediction:
+    shares = predict_levels(columns, levels, np.random.SeedSequence(int(rng.integers(2**63))))
+    rates = np.bincount(levels) / len(levels)
+    deviations = shares - rates
+    truth = np.eye(len(rates))[levels] - rates
+    total, predicted = np.sum(truth**2), np.sum(deviations**2)
+    common = np.sum(truth * deviations)
+    return _Prediction(
+        deviations=deviations,
+        r2=float((2.0 * common - predicted) / total),
+        slope=float(common / max(predicted, TINY)),
+    )
+
+
+def _find_codes(columns: Columns) -> list[NDArray[np.intp]]:
+    """Return for each column the number of each row's level, or of its bin along many values."""
+    found = []
+    for kind, column in zip(columns.kinds, columns.values.T, strict=True):
+        values, codes = np.unique(column, return_inverse=True)
+        if kind is not Kind.CATEGORICAL and len(values) > MAX_VALUES:
+            codes = np.minimum((middle_ranks(column) * N_BINS).astype(np.intp), N_BINS - 1)
+        found.append(codes)
+    return found
+
+
+def _depends(codes: NDArray[np.intp], levels: NDArray[np.intp]) -> bool:
+    """Return whether two discrete columns depend on each other, by Pearson's chi-squared."""
+    counts = np.zeros((codes.max() + 1, levels.max() + 1))
+    np.add.at(counts, (codes, levels), 1.0)
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(codes)
+    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    if freedom == 0:
+        return False
+    statistic = np.sum((counts - expected) ** 2 / expected)
+    return bool(statistic > special.chdtri(freedom, DEPENDENCE_LEVEL))
+
+
+def _find_partners(
+    columns: Columns, deviations: NDArray[np.float64], is_exchanged: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return a mask: columns without which forests would not predict what they do.
+
+    Only those that depend on exchanged columns count, such as the other parents of a common child.
+    """
+    codes = _find_codes(columns)
+    total = np.sum(deviations**2)
+    is_partner = np.zeros(columns.n_columns, dtype=bool)
+    for position in np.flatnonzero(~is_exchanged):
+        counts = np.bincount(codes[position])
+        sums = np.stack(
+            [np.bincount(codes[position], weights=column) for column in deviations.T], axis=1
+        )
+        explained = np.sum(sums**2 / np.maximum(counts, 1)[:, np.newaxis])
+        is_partner[position] = explained > JOINT_PART * total and any(
+            _depends(codes[position], codes[other]) for other in np.flatnonzero(is_exchanged)
+        )
+    return is_partner
+
+
+def _match_rows(
+    columns: Columns,
+    levels: NDArray[np.intp],
+    shares: NDArray[np.float64],
+    rates: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return rows that give their values, and for each the row that takes them.
+
+    Each row that gives values away takes those of another such row, of a level in which these are
+    too rare, and the most alike in all columns that can be had.
+
+    Parameters
+    ----------
+    shares : ndarray, shape (n_rows, n_levels)
+        How common each level is among rows like this one.
+    """
+    surplus = shares / rates
+    own = np.maximum(surplus[np.arange(len(levels)), levels], 1.0)
+    moving = rng.permutation(np.flatnonzero(rng.random(len(levels)) < 1.0 - 1.0 / own))
+    if len(moving) < 2:
+        return moving[:0], moving[:0]
+    points = _find_points(columns)
+    givers, takers = [], []
+    for rows in np.array_split(moving, -(-len(moving) // MAX_MATCHED_ROWS)):
+        # The level that takes each row's values, drawn by how rare they are in it.
+        lack = np.maximum(1.0 - surplus[rows], 0.0) * rates
+        lack[lack.sum(axis=1) == 0.0] = rates
+        steps = np.cumsum(lack / lack.sum(axis=1, keepdims=True), axis=1)
+        wanted = (rng.random((len(rows), 1)) > steps[:, :-1]).sum(axis=1)
+        here = points[rows]
+        lengths = np.sum(here**2, axis=1)
+        costs = lengths[:, np.newaxis] + lengths - 2.0 * here @ here.T
+        costs += FORBIDDEN * costs.max() * (levels[rows] != wanted[:, np.newaxis])
+        giving, taking = optimize.linear_sum_assignment(costs)
+        givers.append(rows[giving])
+        takers.append(rows[taking])
+    return np.concatenate(givers), np.concatenate(takers)
+
+
+def _find_points(columns: Columns) -> NDArray[np.float64]:
+    """Return rows as points: ranks of ordered columns and indicators of categories, of one size."""
+    parts = []
+    for kind, column in zip(columns.kinds, columns.values.T, strict=True):
+        if kind is Kind.CATEGORICAL:
+            codes = np.unique(column, return_inverse=True)[1]
+            parts.append(np.eye(codes.max() + 1)[codes])
+        else:
+            parts.append(middle_ranks(column)[:, np.newaxis])
+    points = np.concatenate(parts, axis=1)
+    points -= points.mean(axis=0)
+    sizes = points.std(axis=0)
+    return points / np.where(sizes > 0.0, sizes, 1.0)
