@@ -60,8 +60,8 @@ print(found.summary.round(2).to_string(index=False))
 #   all).
 #
 # There is a price: with less leakage goes less retention. Linear removal keeps 98 % of
-# the power, and fails for all nine features. Joint removal keeps 84 %; seven
-# features are good and two are doubtful. The advice in words:
+# the power, and fails for all nine features. Joint removal keeps 83 %; six
+# features are good and three are doubtful. The advice in words:
 
 for sentence in found.advice:
     print(fill(sentence, 84))
@@ -80,10 +80,9 @@ plt.show()
 print(compared)
 
 # %%
-# Precipitation and aridity lead with all three, and snow is last. But the sizes differ:
-# linear removal gives precipitation 0.57 and joint removal 0.83, aridity 0.26 and
-# 0.79. Where the others still carry information about a feature, the fit uses them in
-# its place.
+# Precipitation and aridity lead with all three. But the sizes differ: linear removal
+# gives precipitation 0.27 and joint removal 0.84, aridity 0.10 and 0.78. Where the others
+# still carry information about a feature, its importance is only what it adds to them.
 #
 # A rule of thumb
 # ---------------
@@ -94,6 +93,6 @@ print(compared)
 # 3. ``"linear"`` is for tables that are close to Gaussian, and for very wide ones.
 #
 # **What not to conclude.** Importances of different removers are not on one scale, so
-# do not compare 0.57 with 0.83 as if they were measurements of the same thing: compare
+# do not compare 0.27 with 0.84 as if they were measurements of the same thing: compare
 # features within a column. And a good diagnosis is a sign, not a proof;
 # :doc:`plot_colliders` has a case that it misses.

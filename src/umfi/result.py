@@ -422,13 +422,16 @@ class ImportanceResult:
 
 
 def _note_leakage(tests: pd.DataFrame, of_what: str, way_out: str) -> list[str]:
-    leaking = tests["feature"][tests["leaks"].astype(bool)].tolist()
-    if not leaking:
+    leaking = tests[tests["leaks"].astype(bool)].sort_values("leakage", ascending=False)
+    if leaking.empty:
         return []
+    names, largest = leaking["feature"].tolist(), leaking["leakage"].iloc[0]
+    is_one = len(names) == 1
     note = (
-        f"Leakage for {listed(leaking)}: the other features tell more about "
-        f"{'it' if len(leaking) == 1 else 'them'} than about permuted copies, so p-values{of_what} "
-        f"there may be too small{way_out}."
+        f"Leakage for {listed(names)}: after removal, the other features still carry information "
+        f"about {'it' if is_one else 'them'} ({'' if is_one else 'up to '}{largest:.2f} in R²). "
+        f"{'Its importance is' if is_one else 'Their importances are'} at least as large as shown, "
+        f"and p-values{of_what} may be too small{way_out}."
     )
     return [note]
 

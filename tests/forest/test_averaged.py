@@ -45,10 +45,11 @@ def make_response(values, n_classes):
     return signal, labels, Response(np.zeros(N_ROWS), labels.astype(np.int32), n_classes)
 
 
-def make_donors(table, candidate_of, n_each):
+def make_donors(table, candidate_of, n_each, n_given=0):
     firsts = [candidate_of.index(one) for one in range(max(candidate_of) + 1)]
     order = np.argsort(table.positions[firsts], axis=1, kind="stable").astype(np.uint32)
-    return Donors(np.array(candidate_of), order, n_each, np.empty((0, 0), dtype=np.uint32))
+    given = np.random.default_rng(6).integers(0, N_ROWS, (N_ROWS, n_given)).astype(np.uint32)
+    return Donors(np.array(candidate_of), order, n_each, given if n_given else given[:0])
 
 
 @pytest.mark.parametrize("is_random", [False, True], ids=["best", "random"])
@@ -59,13 +60,17 @@ def make_donors(table, candidate_of, n_each):
     [(None, N_ROWS), (40, N_ROWS), (40, 25)],
     ids=["all rows", "subsampled", "few rows scored"],
 )
-@pytest.mark.parametrize("candidate_of", [[0, 1, -1, -1, 2], [0, 0, 1, -1, -1]], ids=str)
+@pytest.mark.parametrize(
+    ("candidate_of", "n_given"),
+    [([0, 1, -1, -1, 2], 0), ([0, 0, 1, -1, -1], 0), ([0, 1, -1, -1, 2], 7)],
+    ids=["three candidates", "a pair", "given donors"],
+)
 def test_changes_equal_the_twins_to_the_bit(
-    candidate_of, rows_per_tree, n_scored, kind, n_classes, is_random
+    candidate_of, n_given, rows_per_tree, n_scored, kind, n_classes, is_random
 ):
     values, n_levels, table = make_table(kind)
     signal, labels, response = make_response(values, n_classes)
-    donors = make_donors(table, candidate_of, 3)
+    donors = make_donors(table, candidate_of, 3, n_given)
     growth = Growth(2, 4, is_random, rows_per_tree or N_ROWS)
     is_scored = np.random.default_rng(3).permutation(N_ROWS) < n_scored
 
@@ -95,7 +100,8 @@ def test_changes_equal_the_twins_to_the_bit(
         n_classes,
     )
     orders = donors.order.tolist()
-    expected = naive.averaged_changes(*arguments, orders, 3, n_trees=4, **settings)
+    given = donors.given.tolist()
+    expected = naive.averaged_changes(*arguments, orders, 3, given, n_trees=4, **settings)
     assert changes.tolist() == expected
     totals, n_votes = naive.forest_totals(*arguments, n_trees=4, **settings)
     assert tally.n_votes.tolist() == n_votes

@@ -70,7 +70,7 @@ def test_leakage_of_irreplaceable_is_told():
         max_permutations=19,
         random_state=0,
     )
-    assert any("p-values of irreplaceable there may be too small" in note for note in found.notes)
+    assert any("p-values of irreplaceable may be too small" in note for note in found.notes)
     assert "p (irreplaceable)" in repr(found)
 
 

@@ -213,21 +213,23 @@ class Tree:
             node = left if self.columns[feature][row] <= threshold else right
         return path
 
-    def average_out(self, orders, n_donors):
+    def average_out(self, orders, n_donors, given):
         """Return for each row and candidate on its path the predictions with donors' values.
 
-        ``orders`` holds the rows in the order of each candidate.
+        ``orders`` holds the rows in the order of each candidate, ``given`` each row's own donors.
         """
-        n_rows, found = len(self.columns[0]), {}
+        found = {}
         for row in self.out_of_bag:
             met = [self.candidate_of[feature] for feature in self.path_of(row)]
             met = [candidate for candidate in met if candidate >= 0]
             if not met:
                 continue
-            first = self.stream.below(n_rows)
+            n_lenders = len(given[row] if given else orders[0])
+            first = self.stream.below(n_lenders)
             for candidate in dict.fromkeys(met):
+                lenders = given[row] if given else orders[candidate]
                 donors = [
-                    orders[candidate][(first + number * n_rows // n_donors) % n_rows]
+                    lenders[(first + number * n_lenders // n_donors) % n_lenders]
                     for number in range(n_donors)
                 ]
                 found[row, candidate] = [
@@ -242,13 +244,15 @@ class Tree:
         return found
 
 
-def averaged_changes(columns, response, labels, n_classes, orders, n_donors, n_trees, **settings):
+def averaged_changes(
+    columns, response, labels, n_classes, orders, n_donors, given, n_trees, **settings
+):
     """Return how the summed predictions or votes change when each candidate is averaged out."""
     n_rows = len(columns[0])
     changes = [[[0.0] * max(1, n_classes) for _ in range(n_rows)] for _ in orders]
     for number in range(n_trees):
         tree = Tree(columns, response, labels, n_classes, number=number, **settings)
-        for (row, candidate), predictions in tree.average_out(orders, n_donors).items():
+        for (row, candidate), predictions in tree.average_out(orders, n_donors, given).items():
             own = tree.predictions[row]
             for prediction in predictions:
                 if labels is None:

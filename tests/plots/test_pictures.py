@@ -89,9 +89,9 @@ def test_a_diagnosis_that_was_broken_off_is_drawn_with_gaps():
         }
     )
     ax = umfi.Diagnosis(table, {}).plot()
-    sliced = next(line for line in ax.lines if line.get_label() == "joint")
-    assert np.isnan(sliced.get_ydata()[0])
-    assert sliced.get_ydata()[1] == 0.0
+    joint = next(line for line in ax.lines if line.get_label() == "joint")
+    assert np.isnan(joint.get_ydata()[0])
+    assert joint.get_ydata()[1] == 0.0
 
 
 def test_redundancy_puts_alike_features_side_by_side():

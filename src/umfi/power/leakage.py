@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ __all__ = [
 # Enough to see a twentieth. Leaves of many rows, because single rows have nothing to say; of fewer
 # in short tables, which have no more.
 N_TREES = 50
-# Where a feature is compared with its copies: trees cost all of them alike.
+# Where several columns are compared: fewer trees cost all of them alike.
 N_COMPARED_TREES = 30
 # Beyond a thousand columns more tries per node cost much and find no more.
 MAX_MTRY = 32
@@ -35,6 +36,7 @@ ROWS_PER_TREE = 20_000
 MIN_NODE_ROWS = 20
 ROWS_PER_LEAF_ROW = 10
 LEAST_NODE_ROWS = 5
+LEVEL_NODE_ROWS = 10
 # Beyond this, what S still tells about a feature makes p-values too small (docs/inference.md); in
 # short tables chance alone goes further.
 MAX_LEAKAGE = 0.05
@@ -151,6 +153,7 @@ def find_leakage(
     enough: float = np.inf,
     split: Literal["best", "random"] = "random",
     n_trees: int = N_TREES,
+    is_spread_asked: bool = True,
 ) -> float:
     """Return how well the context tells the feature in these very rows: out-of-bag R².
 
@@ -169,6 +172,8 @@ def find_leakage(
         Nothing more is looked for once more than this is found.
     split, n_trees
         Of the forest that looks; see :class:`umfi.ForestPower`.
+    is_spread_asked : bool
+        Whether it looks for distances from the median, too.
 
     Examples
     --------
@@ -183,7 +188,7 @@ def find_leakage(
     judge = _make_judge(context, split, n_trees)
     most = -np.inf
     for position in np.flatnonzero(~feature.is_constant()).tolist():
-        for target in _make_targets(feature, position):
+        for target in _make_targets(feature, position)[: 2 if is_spread_asked else 1]:
             most = max(most, judge.score(context, target, seed))
             if most > enough:
                 return most
@@ -209,7 +214,8 @@ def predict_levels(
 ) -> NDArray[np.float64]:
     """Return how common each level is among rows like a row, predicted without it.
 
-    By extremely randomised trees, from the context alone.
+    By a forest with smaller leaves than elsewhere: what discrete columns carry only together shows
+    in few rows.
 
     Parameters
     ----------
@@ -233,7 +239,8 @@ def predict_levels(
     """
     rates = np.bincount(levels) / len(levels)
     target = Target("classification", levels.astype(np.float64), tuple(map(str, range(len(rates)))))
-    answers = _make_judge(context).predict(context, target, seed, is_every_row_scored=True)
+    judge = replace(_make_judge(context, "best"), min_node_rows=LEVEL_NODE_ROWS)
+    answers = judge.predict(context, target, seed, is_every_row_scored=True)
     return np.where(answers.is_given()[:, np.newaxis], answers.values, rates)
 
 

@@ -8,7 +8,7 @@ the smaller one of the two distributions, and what moves is as little as can be.
 exchanged between rows, so that every column keeps its distribution, and as many columns as possible
 keep how they go together.
 
-p(g | s) comes from out-of-bag predictions of extremely randomised trees, in rounds, until these
+p(g | s) comes from out-of-bag predictions of a forest, in rounds, until these
 predict the level no better than permuted levels. Only columns that depended on the protected one,
 and their partners, are exchanged. Others stay as they are in every row: if it depended on the
 protected value where their relation to the response is broken, the protected column would look
@@ -17,7 +17,7 @@ related to the response.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from scipy import optimize, special
 
 from umfi.columns import Columns, Kind, middle_ranks
 from umfi.power import predict_levels
-from umfi.removal.protected import cut_block
+from umfi.removal.protected import Cut, cut_block
 
 __all__ = ["exchange_values", "find_dependent", "find_discrete"]
 
@@ -101,7 +101,7 @@ def find_dependent(columns: Columns, feature: Columns) -> NDArray[np.bool_]:
 
 def exchange_values(
     columns: Columns,
-    feature: Columns,
+    protected: Sequence[Columns],
     is_dependent: NDArray[np.bool_],
     tolerance: float,
     max_rounds: int,
@@ -110,37 +110,62 @@ def exchange_values(
     """Return the columns after as few exchanges as leave forests nothing to find of the feature.
 
     Permuted copies of a feature are independent of everything, so nothing needs to be removed of
-    them: forests decide, who find nothing.
+    them; they show what forests find of a column that was removed in these very rows.
 
     Parameters
     ----------
     columns : Columns
         What each of them carries by itself has been removed.
-    feature : Columns
-        One column, or those of a group, one after the other.
+    protected : sequence of Columns
+        A feature, or the columns of a group, one after the other, and then copies if there are any.
     is_dependent : ndarray of bool, shape (n_columns,)
         Columns that depended on the feature before.
     tolerance : float
         How much better than permuted levels a level may be predicted, in R².
     max_rounds : int
     """
-    for cut in cut_block(feature, columns, ROWS_PER_HALF):
+    cuts = [cut_block(block, columns, ROWS_PER_HALF) for block in protected[: 1 + N_PERMUTED]]
+    for number, cut in enumerate(cuts[0]):
+        of_copies = [of_copy[number] for of_copy in cuts[1:] if number < len(of_copy)]
         # Values of many rows are levels; all others are one, which is halved again and again.
-        own, others = cut.bins[: cut.n_own], cut.bins[cut.n_own :]
-        rest = np.sort(np.concatenate(others)) if others else np.zeros(0, dtype=np.intp)
-        levels = np.zeros(columns.n_rows, dtype=np.intp)
-        for level, rows in enumerate(own, start=int(len(rest) > 0)):
-            levels[rows] = level
-        parts = [(np.arange(columns.n_rows), levels), *_halve(rest, cut.protected[rest])]
-        for rows, part in parts:
-            if part.max() > 0:
-                exchanged = _exchange(
-                    columns.take_rows(rows), part, is_dependent, tolerance, max_rounds, rng
-                )
-                values = columns.values.copy(order="F")
-                values[rows] = exchanged.values
-                columns = replace(columns, values=values)
+        levels, rest = _find_levels(cut)
+        everyone = np.arange(columns.n_rows)
+        parts = [
+            (everyone, levels, [_find_levels(copy)[0] for copy in of_copies]),
+            *(
+                (rows, halves, [_find_halves(copy.protected[rows]) for copy in of_copies])
+                for rows, halves in _halve(rest, cut.protected[rest])
+            ),
+        ]
+        for rows, part, permuted in parts:
+            if part.max() == 0:
+                continue
+            permuted = permuted or [rng.permutation(part) for _ in range(N_PERMUTED)]
+            exchanged = _exchange(
+                columns.take_rows(rows), part, permuted, is_dependent, tolerance, max_rounds, rng
+            )
+            values = columns.values.copy(order="F")
+            values[rows] = exchanged.values
+            columns = replace(columns, values=values)
     return columns
+
+
+def _find_levels(cut: Cut) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the level of each row, and the rows that lie along the column."""
+    own, others = cut.bins[: cut.n_own], cut.bins[cut.n_own :]
+    rest = np.sort(np.concatenate(others)) if others else np.zeros(0, dtype=np.intp)
+    levels = np.zeros(len(cut.protected), dtype=np.intp)
+    for level, rows in enumerate(own, start=int(len(rest) > 0)):
+        levels[rows] = level
+    return levels, rest
+
+
+def _find_halves(column: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return 1 for the upper half of a column, and 0 for the lower one."""
+    is_upper = middle_ranks(column) > 0.5
+    if not is_upper.any():  # Equal values in the middle.
+        is_upper = column == column.max()
+    return is_upper.astype(np.intp)
 
 
 def _halve(
@@ -152,13 +177,11 @@ def _halve(
     """
     if len(rows) < 2 * ROWS_PER_HALF:
         return
-    is_upper = middle_ranks(column) > 0.5
-    if not is_upper.any():  # Equal values in the middle.
-        is_upper = column == column.max()
-    if is_upper.all():
+    halves = _find_halves(column)
+    if halves.all():
         return
-    yield rows, is_upper.astype(np.intp)
-    for part in (~is_upper, is_upper):
+    yield rows, halves
+    for part in (halves == 0, halves == 1):
         yield from _halve(rows[part], column[part])
 
 
@@ -182,6 +205,7 @@ class _Prediction(NamedTuple):
 def _exchange(
     columns: Columns,
     levels: NDArray[np.intp],
+    permuted: Sequence[NDArray[np.intp]],
     is_dependent: NDArray[np.bool_],
     tolerance: float,
     max_rounds: int,
@@ -189,9 +213,9 @@ def _exchange(
 ) -> Columns:
     """Return the columns after exchanges for the levels of one protected column."""
     rates = np.bincount(levels) / len(levels)
-    permuted = [_predict(columns, rng.permutation(levels), rng) for _ in range(N_PERMUTED)]
-    r2_by_chance = float(np.mean([one.r2 for one in permuted]))
-    slope_by_chance = float(np.mean([one.slope for one in permuted]))
+    by_chance = [_predict(columns, one, rng) for one in permuted]
+    r2_by_chance = float(np.mean([one.r2 for one in by_chance]))
+    slope_by_chance = float(np.mean([one.slope for one in by_chance]))
     is_exchanged = is_dependent.copy()
     least_excess, n_in_vain = np.inf, 0
     for _ in range(max_rounds):
@@ -204,8 +228,8 @@ def _exchange(
             # What depends on nothing one by one, as two coins that decide together, is not found.
             n_in_vain = 0 if excess < ENOUGH_PROGRESS * least_excess else n_in_vain + 1
             least_excess = min(excess, least_excess)
-            is_hidden = n_in_vain >= MAX_IN_VAIN and excess > HIDDEN_EXCESS
-            is_exchanged |= is_hidden or not is_exchanged.any()
+            is_in_vain = n_in_vain >= MAX_IN_VAIN or not is_exchanged.any()
+            is_exchanged |= is_in_vain and excess > HIDDEN_EXCESS
         stretch = float(np.clip(found.slope - slope_by_chance, 0.0, MAX_STRETCH))
         shares = np.maximum(rates + stretch * found.deviations, TINY)
         givers, takers = _match_rows(

@@ -93,7 +93,7 @@ class JointRemover:
         if not is_discrete.any():
             return unrelated
         return exchange_values(
-            unrelated, protected[0], is_dependent, self.tolerance, self.max_rounds, rng
+            unrelated, protected, is_dependent, self.tolerance, self.max_rounds, rng
         )
 
     def _rounds(self) -> Iterator[Round]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -61,25 +63,37 @@ class Nodes(NamedTuple):
         return at_nodes[self.below] * (1.0 - share) + at_nodes[above] * share
 
 
-class Place(NamedTuple):
-    """A protected column as the rounds see it.
+@dataclass(frozen=True)
+class Place:
+    """A protected column as the rounds see it; what gentle rounds do not need is made when asked.
 
     Attributes
     ----------
     halves : Cut
         It cut in two, but for values with bins of their own.
     bins : Cut
-    slow, near : Nodes
-        Points along it, of a large and of a small reach.
-    line : ndarray, shape (n_rows,)
-        Its normal scores, of length 1; 0 where it has a bin of its own.
+    reach : float
+        Of near points, in shares of the rows.
     """
 
     halves: Cut
     bins: Cut
-    slow: Nodes
-    near: Nodes
-    line: NDArray[np.float64]
+    reach: float
+
+    @cached_property
+    def slow(self) -> Nodes:
+        """Points along it, of a large reach."""
+        return _find_nodes(self.bins, SMOOTH_REACH)
+
+    @cached_property
+    def near(self) -> Nodes:
+        """Points along it, of a small reach."""
+        return _find_nodes(self.bins, self.reach)
+
+    @cached_property
+    def line(self) -> NDArray[np.float64]:
+        """Its normal scores, of length 1, shape (n_rows,); 0 where it has a bin of its own."""
+        return _find_line(self.bins)
 
 
 def find_places(block: Columns, others: Columns, rows_per_bin: int) -> list[Place]:
@@ -105,13 +119,7 @@ def find_places(block: Columns, others: Columns, rows_per_bin: int) -> list[Plac
     reach = float(np.clip(ROWS_IN_REACH / n_rows, MIN_REACH, MAX_REACH))
     n_coarse = max(rows_per_bin, n_rows // 2)
     return [
-        Place(
-            halves,
-            bins,
-            _find_nodes(bins, SMOOTH_REACH),
-            _find_nodes(bins, reach),
-            _find_line(bins),
-        )
+        Place(halves, bins, reach)
         for halves, bins in zip(
             cut_block(block, others, n_coarse),
             cut_block(block, others, rows_per_bin),

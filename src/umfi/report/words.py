@@ -217,17 +217,17 @@ def _check_leakage(result: ImportanceResult) -> Check:
         return Check(
             "good",
             "No leakage beyond chance",
-            "After removal the others tell no feature more than a little better than its permuted "
-            "copies (0.05 in R², or what chance can do).",
+            "After removal, the other features predict no feature better than its permuted copies, "
+            "beyond 0.05 in R² or what chance can do.",
         )
     n_all = len(result.tests)
     return Check(
         "warning",
         "Leakage",
-        f"Of {len(leaking)} of {n_all} features the others still tell something after removal: "
-        f"{listed(leaking)}. Their p-values may be too small, and importances too low where others "
-        "tell the same. remover='joint', the default, removes most, and umfi.diagnose shows how "
-        "much is left.",
+        f"For {len(leaking)} of {n_all} features, the other features still carry information about "
+        f"them after removal: {listed(leaking)}. Their importances are at least as large as shown, "
+        "and their p-values may be too small. remover='joint', the default, removes most, and "
+        "umfi.diagnose shows how much is left.",
     )
 
 
