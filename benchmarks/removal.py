@@ -7,8 +7,8 @@ together with the feature, as a share of that of all features. ``networks`` does
 published Bayesian networks of discrete variables (``pip install --no-deps pgmpy``), beside permuted
 copies, and counts the features that a test flags. ``ranking`` prints the importances
 of CAMELS with each remover, ``diagnose`` what the library itself says of them, with the picture
-``benchmarks/leakage.png``, and ``cost`` the time of removal and of whole runs at BRCA's shape, taking
-turns. Both tables are read from ``$UMFI_DATA``; ``--removers`` names others.
+``benchmarks/leakage.png``, and ``cost`` the time of removal and of whole runs at BRCA's shape,
+taking turns. Both tables are read from ``$UMFI_DATA``; ``--removers`` names others.
 """
 
 from __future__ import annotations

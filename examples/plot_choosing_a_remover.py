@@ -81,8 +81,9 @@ print(compared)
 
 # %%
 # Precipitation and aridity lead with all three. But the sizes differ: linear removal
-# gives precipitation 0.27 and joint removal 0.84, aridity 0.10 and 0.78. Where the others
-# still carry information about a feature, its importance is only what it adds to them.
+# gives precipitation 0.27 and joint removal 0.84, aridity 0.10 and 0.78. Where the
+# others still carry information about a feature, its importance is only what it adds to
+# them.
 #
 # A rule of thumb
 # ---------------
