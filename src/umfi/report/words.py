@@ -221,13 +221,14 @@ def _check_leakage(result: ImportanceResult) -> Check:
             "beyond 0.05 in R² or what chance can do.",
         )
     n_all = len(result.tests)
+    is_joint = str(result.settings.get("remover")).startswith(("joint", "JointRemover"))
+    way_out = "" if is_joint else "remover='joint', the default, removes more. "
     return Check(
         "warning",
         "Leakage",
         f"For {len(leaking)} of {n_all} features, the other features still carry information about "
         f"them after removal: {listed(leaking)}. Their importances are at least as large as shown, "
-        "and their p-values may be too small. remover='joint', the default, removes most, and "
-        "umfi.diagnose shows how much is left.",
+        f"and their p-values may be too small. {way_out}umfi.diagnose shows how much is left.",
     )
 
 
