@@ -429,9 +429,8 @@ def _note_leakage(tests: pd.DataFrame, of_what: str, way_out: str) -> list[str]:
     is_one = len(names) == 1
     note = (
         f"Leakage for {listed(names)}: after removal, the other features still carry information "
-        f"about {'it' if is_one else 'them'} ({'' if is_one else 'up to '}{largest:.2f} in R²). "
-        f"{'Its importance is' if is_one else 'Their importances are'} at least as large as shown, "
-        f"and p-values{of_what} may be too small{way_out}."
+        f"about {'it' if is_one else 'them'} ({'' if is_one else 'up to '}{largest:.2f} in R²), "
+        f"so that p-values{of_what} may be too small{way_out}."
     )
     return [note]
 

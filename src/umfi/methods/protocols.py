@@ -233,7 +233,7 @@ def compare(
     measure = _measure_of(problem, target)
     if protocol == "one-fit":
         own = candidates[0]
-        leakage, rows = find_donors(context, own, problem.streams.seed(*stream, "donors"))
+        rows = find_donors(context, own, problem.streams.seed(*stream, "donors")).rows
         if rows is not None:
             # Copies that depend on the context as the feature does: each row has the value of one
             # of its donors.
@@ -244,7 +244,7 @@ def compare(
             ]
             candidates = with_copies(own, permutations)
         averages = power.average_out(context, candidates, target, seed, donors=rows)
-        return compare_averages(measure, averages, target)._replace(leakage=leakage)
+        return compare_averages(measure, averages, target)
     of_own, of_copy = (
         power.predict(context.prepend(candidate), target, seed) for candidate in candidates
     )

@@ -26,7 +26,7 @@ from umfi.tasks import TaskName, count_workers
 __all__ = ["Contest", "run_test"]
 
 # Leakage is told from these copies.
-N_LEAKAGE_COPIES = 2
+N_LEAKAGE_COPIES = 3
 
 # From a feature, the number of a batch and permutations of the rows to a context and columns to
 # add to it: the feature itself, then a copy for each permutation.

@@ -36,6 +36,7 @@ ROWS_PER_TREE = 20_000
 MIN_NODE_ROWS = 20
 ROWS_PER_LEAF_ROW = 10
 LEAST_NODE_ROWS = 5
+# What discrete columns carry only together shows in few rows.
 LEVEL_NODE_ROWS = 10
 # Beyond this, what S still tells about a feature makes p-values too small (docs/inference.md); in
 # short tables chance alone goes further.
@@ -214,8 +215,7 @@ def predict_levels(
 ) -> NDArray[np.float64]:
     """Return how common each level is among rows like a row, predicted without it.
 
-    By a forest with smaller leaves than elsewhere: what discrete columns carry only together shows
-    in few rows.
+    By a forest with smaller leaves than elsewhere.
 
     Parameters
     ----------

@@ -83,14 +83,11 @@ class Comparison(NamedTuple):
     score_with, score_without : float
     influences : ndarray, shape (n_rows,), optional
         Of the difference, NaN for rows without a prediction; None if the power only scores.
-    leakage : float
-        Out-of-bag R² with which the context predicts the feature; NaN where it was not measured.
     """
 
     score_with: float
     score_without: float
     influences: NDArray[np.float64] | None = None
-    leakage: float = float("nan")
 
 
 def compare_answers(measure: str, with_: Answers, without: Answers, target: Target) -> Comparison:

@@ -8,11 +8,10 @@ the smaller one of the two distributions, and what moves is as little as can be.
 exchanged between rows, so that every column keeps its distribution, and as many columns as possible
 keep how they go together.
 
-p(g | s) comes from out-of-bag predictions of a forest, in rounds, until these
-predict the level no better than permuted levels. Only columns that depended on the protected one,
-and their partners, are exchanged. Others stay as they are in every row: if it depended on the
-protected value where their relation to the response is broken, the protected column would look
-related to the response.
+p(g | s) comes from out-of-bag predictions of a forest, in rounds, until these predict the level no
+better than permuted levels. Only columns that depended on the protected one, and their partners,
+are exchanged. Others stay as they are in every row: if it depended on the protected value where
+their relation to the response is broken, the protected column would look related to the response.
 """
 
 from __future__ import annotations

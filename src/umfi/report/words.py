@@ -227,8 +227,8 @@ def _check_leakage(result: ImportanceResult) -> Check:
         "warning",
         "Leakage",
         f"For {len(leaking)} of {n_all} features, the other features still carry information about "
-        f"them after removal: {listed(leaking)}. Their importances are at least as large as shown, "
-        f"and their p-values may be too small. {way_out}umfi.diagnose shows how much is left.",
+        f"them after removal: {listed(leaking)}. Their p-values may be too small. {way_out}"
+        "umfi.diagnose shows how much is left.",
     )
 
 
