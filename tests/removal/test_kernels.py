@@ -6,7 +6,7 @@ from scipy import stats
 
 from umfi.forest import order_rows
 from umfi.removal.regression import centre, find_directions, regress, residuals_on
-from umfi.removal.transport import _read_scale, _write_ranks
+from umfi.removal.transport import _write_ranks, read_scale
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e300, -3e-310])
@@ -68,7 +68,8 @@ def test_ranks_are_written_to_their_rows(offset):
     columns = np.random.default_rng(0).normal(size=(3, 40)).round(1)
     rows = np.arange(10, 50)
     transported = np.full((3, 60), -1.0)
-    _write_ranks(columns, order_rows(columns), rows, offset, transported)
+    starts = np.array([0, 40])
+    _write_ranks(columns, order_rows(columns), rows, starts, offset, transported)
     expected = (stats.rankdata(columns, axis=1) - offset) / 40
     np.testing.assert_allclose(transported[:, 10:50], expected)
     assert (transported[:, :10] == -1.0).all()
@@ -80,7 +81,7 @@ def test_a_scale_is_read_like_numpy_does():
     shares, scale = rng.random((3, 40)), np.sort(rng.normal(size=(3, 40)), axis=1)
     shares[0, :3] = [0.0, 1.0, 0.5]
     values = np.empty((3, 40))
-    _read_scale(shares, scale, values)
+    read_scale(shares, scale, values)
     grid = (np.arange(40) + 0.5) / 40
     expected = [np.interp(share, grid, of) for share, of in zip(shares, scale, strict=True)]
     np.testing.assert_allclose(values, expected, atol=1e-12)

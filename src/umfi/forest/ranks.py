@@ -104,39 +104,48 @@ def rank_columns(
     return table
 
 
-def order_rows(columns: NDArray[np.float64]) -> NDArray[np.int32]:
+def order_rows(
+    columns: NDArray[np.float64], starts: NDArray[np.intp] | None = None
+) -> NDArray[np.int32]:
     """Return the rows of each column in ascending order, equal values in row order.
 
     Parameters
     ----------
     columns : ndarray of float64, shape (n_columns, n_rows)
+    starts : ndarray of int, shape (n_parts + 1,), optional
+        Where each part of the rows starts, and the number of rows; only inside a part are rows
+        put in order.
 
     Examples
     --------
     >>> import numpy as np
     >>> order_rows(np.array([[3.0, 1.0, 3.0]]))
     array([[1, 0, 2]], dtype=int32)
+    >>> order_rows(np.array([[3.0, 1.0, 3.0, 2.0]]), np.array([0, 2, 4]))
+    array([[1, 0, 3, 2]], dtype=int32)
     """
     whole = np.empty(columns.shape, dtype=np.int32)
-    for first, stop, order in _ordered_parts(columns):
+    for first, stop, order in _ordered_parts(columns, starts):
         whole[first:stop] = order
     return whole
 
 
 def _ordered_parts(
-    columns: NDArray[np.float64],
+    columns: NDArray[np.float64], starts: NDArray[np.intp] | None = None
 ) -> Iterator[tuple[int, int, NDArray[np.int32]]]:
     """Yield the first column, the one behind the last and their order, a few columns at a time."""
     n_columns, n_rows = columns.shape
+    starts = np.array([0, n_rows]) if starts is None else starts
     n_at_a_time = max(1, KEYS_AT_A_TIME // max(1, n_rows))
     keys = np.empty((min(n_at_a_time, n_columns), n_rows), dtype=np.uint64)
     order = np.empty(keys.shape, dtype=np.int32)
     for first in range(0, n_columns, n_at_a_time):
         stop = min(first + n_at_a_time, n_columns)
-        _write_keys(columns[first:stop], keys)
+        _write_keys(columns[first:stop], starts, keys)
         keys[: stop - first].sort(axis=1)  # NumPy's sort of whole numbers is vectorised.
-        for column in np.flatnonzero(_write_order(columns[first:stop], keys, order)):
-            order[column] = np.argsort(columns[first + column], kind="stable")
+        for column in np.flatnonzero(_write_order(columns[first:stop], starts, keys, order)):
+            part_of_row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+            order[column] = np.lexsort((columns[first + column], part_of_row))
         yield first, stop, order[: stop - first]
 
 
@@ -174,31 +183,50 @@ def put_ranks(
 
 
 @kernel
-def _count_row_bits(n_rows: int) -> np.uint64:
+def _count_bits(n_numbers: int) -> np.uint64:
+    """Return how many bits tell so many numbers apart."""
     n_bits = np.uint64(0)
-    while (np.uint64(1) << n_bits) < np.uint64(n_rows):
+    while (np.uint64(1) << n_bits) < np.uint64(n_numbers):
         n_bits += np.uint64(1)
     return n_bits
 
 
 @kernel
-def _write_keys(columns: NDArray[np.float64], keys: NDArray[np.uint64]) -> None:
-    """Write for each value a number that sorts like it and ends with the row.
+def _count_key_bits(starts: NDArray[np.intp]) -> tuple[np.uint64, np.uint64]:
+    """Return how many bits of a key are for the part, and for the row inside it."""
+    n_parts = starts.shape[0] - 1
+    largest = 1
+    for part in range(n_parts):
+        largest = max(largest, starts[part + 1] - starts[part])
+    return _count_bits(n_parts), _count_bits(largest)
+
+
+@kernel
+def _write_keys(
+    columns: NDArray[np.float64], starts: NDArray[np.intp], keys: NDArray[np.uint64]
+) -> None:
+    """Write for each value a number that sorts by part, then like the value, then by row.
 
     Numbers from zero up sort like their bits. The sign bit is free and the lowest bits give way
-    to the row, so values that are all but equal may get keys in the order of rows.
+    to the part and the row, so values that are all but equal may get keys in the order of rows.
     """
-    n_columns, n_rows = columns.shape
-    n_bits = _count_row_bits(n_rows)
-    above = np.empty(n_rows)
+    n_columns = columns.shape[0]
+    n_part_bits, n_row_bits = _count_key_bits(starts)
+    n_bits = n_part_bits + n_row_bits
+    above = np.empty(columns.shape[1])
     bits = above.view(np.uint64)
     for column in range(n_columns):
-        smallest = columns[column].min()
-        for row in range(n_rows):
-            # Plus zero, because the bits of minus zero are those of a large number.
-            above[row] = (columns[column, row] - smallest) + 0.0
-        for row in range(n_rows):
-            keys[column, row] = (((bits[row] << np.uint64(1)) >> n_bits) << n_bits) | np.uint64(row)
+        for part in range(starts.shape[0] - 1):
+            start, stop = starts[part], starts[part + 1]
+            # Shifted twice, because a shift by all 64 bits is not defined.
+            leading = (np.uint64(part) << (np.uint64(63) - n_part_bits)) << np.uint64(1)
+            smallest = columns[column, start:stop].min()
+            for row in range(start, stop):
+                # Plus zero, because the bits of minus zero are those of a large number.
+                above[row] = (columns[column, row] - smallest) + 0.0
+            for row in range(start, stop):
+                value = ((bits[row] << np.uint64(1)) >> n_bits) << n_row_bits
+                keys[column, row] = leading | value | np.uint64(row - start)
 
 
 @kernel
@@ -224,16 +252,20 @@ def _order_equal_keys(column: NDArray[np.float64], order: NDArray[np.int32]) -> 
 
 @kernel
 def _write_order(
-    columns: NDArray[np.float64], keys: NDArray[np.uint64], order: NDArray[np.int32]
+    columns: NDArray[np.float64],
+    starts: NDArray[np.intp],
+    keys: NDArray[np.uint64],
+    order: NDArray[np.int32],
 ) -> NDArray[np.bool_]:
     """Write the rows in ascending order of each column; return which columns it failed for."""
     n_columns, n_rows = columns.shape
-    n_bits = _count_row_bits(n_rows)
+    _, n_bits = _count_key_bits(starts)
     row_mask = (np.uint64(1) << n_bits) - np.uint64(1)
     has_failed = np.zeros(n_columns, dtype=np.bool_)
     for column in range(n_columns):
-        for slot in range(n_rows):
-            order[column, slot] = keys[column, slot] & row_mask
+        for part in range(starts.shape[0] - 1):
+            for slot in range(starts[part], starts[part + 1]):
+                order[column, slot] = starts[part] + np.intp(keys[column, slot] & row_mask)
         start = 0
         for slot in range(1, n_rows + 1):
             if slot == n_rows or keys[column, slot] >> n_bits != keys[column, start] >> n_bits:

@@ -151,12 +151,10 @@ def exchange_values(
 
 def _find_levels(cut: Cut) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the level of each row, and the rows that lie along the column."""
-    own, others = cut.bins[: cut.n_own], cut.bins[cut.n_own :]
-    rest = np.sort(np.concatenate(others)) if others else np.zeros(0, dtype=np.intp)
     levels = np.zeros(len(cut.protected), dtype=np.intp)
-    for level, rows in enumerate(own, start=int(len(rest) > 0)):
+    for level, rows in enumerate(cut.bins[: cut.n_own], start=int(len(cut.rest) > 0)):
         levels[rows] = level
-    return levels, rest
+    return levels, cut.rest
 
 
 def _find_halves(column: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from umfi.columns import Columns, middle_ranks
+from umfi.columns import Columns
+from umfi.jit import kernel
 from umfi.removal.protected import Cut, cut_block
 
 __all__ = ["Nodes", "Place", "find_places"]
@@ -51,16 +52,6 @@ class Nodes(NamedTuple):
     weights: NDArray[np.float64]
     below: NDArray[np.intp]
     share: NDArray[np.float64]
-
-    def find_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean of values, shape (n_rows, any), around each row."""
-        return self.read(self.means @ values[self.rows])
-
-    def read(self, at_nodes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what holds at each row, between two nodes linearly; (n_nodes, any) in."""
-        share = self.share[:, np.newaxis]
-        above = np.minimum(self.below + 1, len(at_nodes) - 1)
-        return at_nodes[self.below] * (1.0 - share) + at_nodes[above] * share
 
 
 @dataclass(frozen=True)
@@ -119,21 +110,15 @@ def find_places(block: Columns, others: Columns, rows_per_bin: int) -> list[Plac
     reach = float(np.clip(ROWS_IN_REACH / n_rows, MIN_REACH, MAX_REACH))
     n_coarse = max(rows_per_bin, n_rows // 2)
     return [
-        Place(halves, bins, reach)
-        for halves, bins in zip(
-            cut_block(block, others, n_coarse),
-            cut_block(block, others, rows_per_bin),
-            strict=True,
-        )
+        Place(bins.recut(n_coarse), bins, reach) for bins in cut_block(block, others, rows_per_bin)
     ]
 
 
 def _find_line(cut: Cut) -> NDArray[np.float64]:
     line = np.zeros(len(cut.protected))
-    if cut.n_own < len(cut.bins):
-        rest = np.concatenate(cut.bins[cut.n_own :])
-        scores = special.ndtri(middle_ranks(cut.protected[rest]))
-        line[rest] = scores - scores.mean()
+    if len(cut.rest) > 0:
+        scores = special.ndtri(cut.standing)
+        line[cut.rest] = scores - scores.mean()
     length = np.sqrt(line @ line)
     return line / length if length > 0.0 else line
 
@@ -147,16 +132,14 @@ def _find_nodes(cut: Cut, reach: float) -> Nodes:
         Standard deviation of the neighbours' weights, in shares of the rows.
     """
     n_rows = len(cut.protected)
-    own, others = cut.bins[: cut.n_own], cut.bins[cut.n_own :]
-    rest = np.sort(np.concatenate(others)) if others else np.zeros(0, dtype=np.intp)
-    standing = middle_ranks(cut.protected[rest])
-    n_along = max(2, round(1.0 / reach)) if others else 0
+    own, rest, standing = cut.bins[: cut.n_own], cut.rest, cut.standing
+    n_along = max(2, round(1.0 / reach)) if len(rest) > 0 else 0
     below, share = np.zeros(n_rows, dtype=np.intp), np.zeros(n_rows)
     for node, rows in enumerate(own):
         below[rows] = node
-    along = np.clip(standing * n_along - 0.5, 0.0, n_along - 1.0)
-    below[rest] = len(own) + np.minimum(along.astype(np.intp), n_along - 2)
-    share[rest] = len(own) + along - below[rest]
+    place = np.clip(standing * n_along - 0.5, 0.0, n_along - 1.0)
+    below[rest] = len(own) + np.minimum(place.astype(np.intp), n_along - 2)
+    share[rest] = len(own) + place - below[rest]
     # In the order of the column, so that one row of several stands for its neighbours.
     picked = _thin(np.argsort(standing, kind="stable"), MAX_FITTED_ROWS)
     fitted = [_thin(rows, MAX_FITTED_OF_BIN) for rows in own]
@@ -167,11 +150,10 @@ def _find_nodes(cut: Cut, reach: float) -> Nodes:
         means[node, start : start + len(members)] = 1.0 / len(members)
         start += len(members)
     weights[: len(own)] = means[: len(own)]
-    if others:
+    if len(rest) > 0:
         knots = (np.arange(n_along) + 0.5) / n_along
-        means[len(own) :, start:], weights[len(own) :, start:] = _weigh(
-            standing[picked] - knots[:, np.newaxis], reach
-        )
+        along = (means[len(own) :, start:], weights[len(own) :, start:])
+        _weigh(standing[picked], knots, reach, *along)
     return Nodes(rows, means, weights, below, share)
 
 
@@ -180,24 +162,42 @@ def _thin(rows: NDArray[np.intp], n_most: int) -> NDArray[np.intp]:
     return rows[:: max(1, len(rows) // n_most)]
 
 
+@kernel
 def _weigh(
-    distances: NDArray[np.float64], reach: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weights of rows in the locally linear mean at each node, and as neighbours.
+    standing: NDArray[np.float64],
+    knots: NDArray[np.float64],
+    reach: float,
+    means: NDArray[np.float64],
+    weights: NDArray[np.float64],
+) -> None:
+    """Write the weights of rows in the locally linear mean at each node, and as neighbours.
 
     Parameters
     ----------
-    distances : ndarray, shape (n_nodes, n_rows)
+    standing : shape (n_rows,)
+    knots : shape (n_nodes,)
+    means, weights : shape (n_nodes, n_rows), written
     """
-    # The nearest row weighs 1, so that a node far from all rows has a neighbour too.
-    squares = (distances / reach) ** 2
-    weights = np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True)))
-    total = weights.sum(axis=1, keepdims=True)
-    first = (weights * distances).sum(axis=1, keepdims=True)
-    second = (weights * distances**2).sum(axis=1, keepdims=True)
-    scale = total * second - first**2
-    # Where all rows stand together there is no line through them.
-    is_line = scale > NEGLIGIBLE * total * total
-    line = weights * (second - first * distances) / np.where(is_line, scale, 1.0)
-    weights /= total
-    return np.where(is_line, line, weights), weights
+    n_rows = standing.shape[0]
+    for node in range(knots.shape[0]):
+        nearest = np.inf
+        for row in range(n_rows):
+            nearest = min(nearest, abs(standing[row] - knots[node]))
+        total, first, second = 0.0, 0.0, 0.0
+        for row in range(n_rows):
+            distance = standing[row] - knots[node]
+            # The nearest row weighs 1, so that a node far from all rows has a neighbour too.
+            weight = np.exp(0.5 * (nearest**2 - distance**2) / reach**2)
+            weights[node, row] = weight
+            total += weight
+            first += weight * distance
+            second += weight * distance**2
+        scale = total * second - first**2
+        # Where all rows stand together there is no line through them.
+        is_line = scale > NEGLIGIBLE * total * total
+        for row in range(n_rows):
+            weight = weights[node, row]
+            weights[node, row] = weight / total
+            distance = standing[row] - knots[node]
+            line = weight * (second - first * distance) / scale if is_line else weight / total
+            means[node, row] = line

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns, Kind
+from umfi.columns import Columns, Kind, middle_ranks
 from umfi.removal.levels import count_levels, merge_small_levels
 from umfi.removal.regression import find_directions
 
@@ -45,11 +45,22 @@ class Cut(NamedTuple):
     n_own : int
         The first so many bins hold one value or level each, or missing values. The others follow
         each other along the column.
+    rest : ndarray of int
+        The rows of these others, in order.
+    standing : ndarray, shape (n_rest,)
+        Where each of them stands among them, between 0 and 1.
     """
 
     protected: NDArray[np.float64]
     bins: list[NDArray[np.intp]]
     n_own: int
+    rest: NDArray[np.intp]
+    standing: NDArray[np.float64]
+
+    def recut(self, rows_per_bin: int) -> Cut:
+        """Return the same column in bins of another size, but for those that hold one value."""
+        along = [self.rest[part] for part in _even_bins(self.standing, rows_per_bin)]
+        return self._replace(bins=[*self.bins[: self.n_own], *along])
 
     def is_uneven(self) -> bool:
         """Return whether some bins are so much larger that ranks would give a bin away."""
@@ -156,7 +167,7 @@ def _cut_cells(cells: NDArray[np.intp]) -> Cut:
         cells = np.where(is_small[cells], len(counts), cells)
     cells = np.unique(cells, return_inverse=True)[1]
     bins = rows_by_label(cells)
-    return Cut(cells.astype(np.float64), bins, len(bins))
+    return Cut(cells.astype(np.float64), bins, len(bins), np.zeros(0, dtype=np.intp), np.zeros(0))
 
 
 def _cut_values(
@@ -169,21 +180,21 @@ def _cut_values(
     if is_own.any():
         rows = np.flatnonzero(is_own)
         bins += [rows[part] for part in rows_by_label(value_of_row[rows])]
-    n_own = len(bins)
     rest = np.flatnonzero(~is_own & ~is_missing)
-    if len(rest) > 0:
-        bins += [rest[part] for part in _equal_count_bins(column[rest], rows_per_bin)]
-    return Cut(column, bins, n_own)
+    if bins:
+        standing = middle_ranks(column[rest])
+    else:
+        standing = ((np.cumsum(counts) - counts / 2.0) / len(column))[value_of_row]
+    return Cut(column, bins, len(bins), rest, standing).recut(rows_per_bin)
 
 
-def _equal_count_bins(column: NDArray[np.float64], rows_per_bin: int) -> list[NDArray[np.intp]]:
+def _even_bins(standing: NDArray[np.float64], rows_per_bin: int) -> list[NDArray[np.intp]]:
     """Return the rows of each of about equally full bins; equal values share a bin."""
-    n_rows = len(column)
-    n_bins = max(1, round(n_rows / rows_per_bin))
-    _, value_of_row, counts = np.unique(column, return_inverse=True, return_counts=True)
+    if len(standing) == 0:
+        return []
+    n_bins = max(1, round(len(standing) / rows_per_bin))
     # A value belongs to the bin in which the middle of its rows falls.
-    middles = np.cumsum(counts) - counts / 2.0
-    return rows_by_label(np.floor(middles * n_bins / n_rows).astype(np.intp)[value_of_row])
+    return rows_by_label(np.floor(standing * n_bins).astype(np.intp))
 
 
 def rows_by_label(labels: NDArray[np.intp]) -> list[NDArray[np.intp]]:

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from umfi.jit import kernel
 
-__all__ = ["Regression", "centre", "find_directions", "regress", "residuals_on"]
+__all__ = [
+    "Regression",
+    "centre",
+    "find_directions",
+    "regress",
+    "regress_in_parts",
+    "residuals_on",
+]
 
 # Residuals this small beside the column itself are rounding, not information.
 NEGLIGIBLE_SHARE = 1e-10
@@ -55,6 +62,42 @@ def regress(columns: NDArray[np.float64], protected: NDArray[np.float64]) -> Reg
     found = Regression(np.empty(columns.shape), np.empty(n_columns), np.empty(n_columns))
     _regress(np.ascontiguousarray(columns), np.ascontiguousarray(protected), found)
     return found
+
+
+def regress_in_parts(
+    columns: NDArray[np.float64],
+    protected: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    starts: NDArray[np.intp],
+) -> NDArray[np.float64]:
+    """Return the residuals of each column on the protected one, regressed in each part of the rows.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (n_columns, n_rows)
+    protected : ndarray, shape (n_rows,)
+    rows : ndarray of int, shape (n_taken,)
+        Part after part.
+    starts : ndarray of int, shape (n_parts + 1,)
+        Where each part starts in these, and ``n_taken``.
+
+    Returns
+    -------
+    ndarray, shape (n_columns, n_taken)
+        In the order of ``rows``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> columns, protected = np.array([[0.0, 1.0, 9.0, 7.0, 5.0]]), np.arange(5.0)
+    >>> regress_in_parts(columns, protected, np.array([4, 3, 2, 1, 0]), np.array([0, 3, 5]))
+    array([[0., 0., 0., 0., 0.]])
+    """
+    residuals = np.empty((len(columns), len(rows)))
+    _regress_in_parts(
+        np.ascontiguousarray(columns), np.ascontiguousarray(protected), rows, starts, residuals
+    )
+    return residuals
 
 
 def residuals_on(
@@ -228,6 +271,29 @@ def _regress(
         else:
             found.statistics[column] = np.inf if slope != 0.0 else 0.0
         found.slopes[column] = slope * scale / protected_scale if protected_scale > 0.0 else 0.0
+
+
+@kernel
+def _regress_in_parts(
+    columns: NDArray[np.float64],
+    protected: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    starts: NDArray[np.intp],
+    residuals: NDArray[np.float64],
+) -> None:
+    """Write the residuals of the regressions in each part."""
+    n_columns = columns.shape[0]
+    for part in range(starts.shape[0] - 1):
+        start, stop = starts[part], starts[part + 1]
+        values, own = np.empty((n_columns, stop - start)), np.empty(stop - start)
+        for slot in range(start, stop):
+            own[slot - start] = protected[rows[slot]]
+        for column in range(n_columns):
+            for slot in range(start, stop):
+                values[column, slot - start] = columns[column, rows[slot]]
+        found = Regression(np.empty(values.shape), np.empty(n_columns), np.empty(n_columns))
+        _regress(values, own, found)
+        residuals[:, start:stop] = found.residuals
 
 
 @kernel

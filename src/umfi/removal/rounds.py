@@ -31,10 +31,11 @@ from umfi.columns import Columns
 from umfi.errors import InputError, check_count
 from umfi.forest import order_rows
 from umfi.power import find_leakage
+from umfi.removal.moves import equalise_covariances, smooth_columns, subtract_means
 from umfi.removal.nodes import Nodes, Place, find_places
 from umfi.removal.protected import Cut
 from umfi.removal.steps import random_ranks, stack_steps
-from umfi.removal.transport import rank_in_bins
+from umfi.removal.transport import rank_in_bins, read_scale
 
 __all__ = [
     "Round",
@@ -54,12 +55,9 @@ MAX_EXCESS = 0.04
 MAX_DIRECTIONS = 100
 # Scores this close to those of a protected column are the same order.
 SAME_ORDER = 1.0 - 1e-9
-# A spread below this share of the mean one is not believed.
-MIN_SPREAD = 0.1
-NEGLIGIBLE, TINY = 1e-12, 1e-300
+NEGLIGIBLE = 1e-12
 
-
-# From scores, shape (n_rows, n_columns), and a protected column to new scores.
+# From scores, shape (n_columns, n_rows), and a protected column to new scores.
 Round = Callable[[NDArray[np.float64], Place, np.random.Generator], NDArray[np.float64]]
 
 
@@ -98,20 +96,20 @@ def remove_in_rounds(
     scores = _normal_scores(columns, protected, rng)
     places = [find_places(block, columns, ROWS_PER_BIN) for block in protected]
     is_left = ~_is_in_same_order(scores, protected)
-    scores[:, ~is_left] = 0.0
+    scores[~is_left] = 0.0
     seed = np.random.SeedSequence(int(rng.integers(2**63)))
-    unrelated = columns.with_changed(scores.copy())
+    unrelated = columns.with_changed(scores.T.copy(order="F"))
     if not is_left.any():
         return unrelated
     of_copy = None
     for apply in rounds:
-        moved = scores[:, is_left]
+        moved = scores[is_left]
         # In random order, so that the feature does not stand before its copies every time.
         for block in rng.permutation(len(places)):
             for place in places[block]:
                 moved = apply(moved, place, rng)
-        scores[:, is_left] = moved
-        unrelated = columns.with_changed(scores.copy())
+        scores[is_left] = moved
+        unrelated = columns.with_changed(scores.T.copy(order="F"))
         left = unrelated.select(np.flatnonzero(is_left))
         leakage = find_leakage(left, protected[0], seed, enough=tolerance)
         if leakage > tolerance:
@@ -129,23 +127,30 @@ def _normal_scores(
     """Return each column on the scale of a normal distribution, equal levels in random order.
 
     A constant column is zero.
+
+    Returns
+    -------
+    ndarray, shape (n_columns, n_rows)
     """
-    scores = _score_in_order(columns.values)
+    scores = _score_in_order(columns.values.T)
     stepped = np.flatnonzero(columns.is_stepped)
     if len(stepped) > 0:
         values = stack_steps(columns, stepped, protected)
         ranks = random_ranks(values, rng.random(values.shape))
-        scores[:, stepped] = special.ndtri((ranks - 0.5) / columns.n_rows)
-    scores[:, columns.is_constant()] = 0.0
+        scores[stepped] = special.ndtri((ranks.T - 0.5) / columns.n_rows)
+    scores[columns.is_constant()] = 0.0
     return scores
 
 
+def _normal_scale(n_rows: int) -> NDArray[np.float64]:
+    """Return the normal scores of so many ranks."""
+    return np.asarray(special.ndtri((np.arange(n_rows) + 0.5) / n_rows))
+
+
 def _score_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return normal scores of columns, shape (n_rows, n_columns); equal values in row order."""
-    n_rows = len(values)
-    scale = special.ndtri((np.arange(n_rows) + 0.5) / n_rows)
+    """Return normal scores of columns, shape (n_columns, n_rows); equal values in row order."""
     scores = np.empty(values.shape)
-    np.put_along_axis(scores, order_rows(values.T).T, scale[:, np.newaxis], axis=0)
+    np.put_along_axis(scores, order_rows(values), _normal_scale(values.shape[1]), axis=1)
     return scores
 
 
@@ -153,29 +158,18 @@ def _is_in_same_order(
     scores: NDArray[np.float64], protected: Sequence[Columns]
 ) -> NDArray[np.bool_]:
     """Return a mask, shape (n_columns,): columns that are a protected one in other units."""
-    n_rows = len(scores)
-    spread = np.sqrt((scores**2).mean(axis=0))
-    is_same = spread == 0.0
-    for block in protected:
-        own = _score_in_order(block.values[:, ~block.is_stepped])
-        own /= np.sqrt((own**2).mean(axis=0))
-        correlations = np.abs(own.T @ scores) / n_rows
-        is_same |= np.any(correlations > SAME_ORDER * spread, axis=0)
-    return is_same
+    spread = np.sqrt((scores**2).mean(axis=1))
+    of_protected = [block.values[:, ~block.is_stepped].T for block in protected]
+    own = _score_in_order(np.concatenate(of_protected))
+    correlations = np.abs(scores @ own.T) / np.sqrt((own**2).sum(axis=1) * scores.shape[1])
+    return (spread == 0.0) | np.any(correlations > SAME_ORDER * spread[:, np.newaxis], axis=1)
 
 
 def smooth(
     scores: NDArray[np.float64], place: Place, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return scores whose mean and spread do not move with the protected column."""
-    nodes = place.slow
-    # A straight line first, which is all there is to it for Gaussian columns.
-    residuals = scores - np.outer(place.line, place.line @ scores)
-    residuals = residuals - nodes.find_means(residuals)
-    spreads = np.sqrt(nodes.read(nodes.weights @ residuals[nodes.rows] ** 2))
-    mean_spread = np.sqrt((residuals**2).mean(axis=0))
-    # A bin of few rows has no spread of its own to speak of.
-    return residuals * mean_spread / np.maximum(spreads, np.maximum(MIN_SPREAD * mean_spread, TINY))
+    return smooth_columns(scores, place.line, place.slow)
 
 
 def rank_in_halves(
@@ -193,9 +187,10 @@ def rank(
 
 
 def _rank(scores: NDArray[np.float64], cut: Cut, rng: np.random.Generator) -> NDArray[np.float64]:
-    ranks, _ = rank_in_bins(np.ascontiguousarray(scores.T), cut, rng)
-    edge = 0.5 / len(scores)
-    return np.ascontiguousarray(special.ndtri(np.clip(ranks, edge, 1.0 - edge)).T)
+    ranks, _ = rank_in_bins(scores, cut, rng)
+    moved = np.empty(scores.shape)
+    read_scale(ranks, _normal_scale(scores.shape[1])[np.newaxis], moved)
+    return moved
 
 
 def mix(ridge: float, *, is_chained: bool = False, is_reversed: bool = False) -> Round:
@@ -215,8 +210,8 @@ def mix(ridge: float, *, is_chained: bool = False, is_reversed: bool = False) ->
         scores: NDArray[np.float64], place: Place, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         order = slice(None, None, -1 if is_reversed else 1)
-        moved = _equalise(scores[:, order], place.near, ridge, is_chained)[:, order]
-        return rank(moved, place, rng)
+        start = np.ascontiguousarray(scores[order])
+        return rank(_equalise(start, place.near, ridge, is_chained)[order], place, rng)
 
     return apply
 
@@ -226,63 +221,24 @@ def _equalise(
 ) -> NDArray[np.float64]:
     """Return scores whose mean and covariance are the same at every node, but for the ridge.
 
-    Between covariances A and B the shortest map is A^(-1/2) (A^(1/2) B A^(1/2))^(1/2) A^(-1/2)
-    (Olkin and Pukelsheim 1982); where B is the identity, as after whitening, it is A^(-1/2). The
-    chained map is triangular, from one Cholesky factor to the other. Of many columns it is the
-    leading principal axes that are moved.
+    Of many columns it is the leading principal axes that are moved.
     """
-    n_rows, n_columns = scores.shape
-    residuals = scores - nodes.find_means(scores)
-    leading, spared = residuals, np.zeros((n_rows, n_columns))
-    axes = None
-    if n_columns > MAX_DIRECTIONS:
-        axes = _leading_axes(residuals)
-        leading = residuals @ axes
-        spared = residuals - leading @ axes.T
-    n_directions = leading.shape[1]
-    unit = ridge * np.eye(n_directions)
-    common = leading.T @ leading / n_rows + unit
-    if is_chained:
-        factor = linalg.cholesky(common, lower=True)
-        whitened = linalg.solve_triangular(factor, leading.T, lower=True).T
-        half = linalg.solve_triangular(factor, unit, lower=True)
-        unit = linalg.solve_triangular(factor, half.T, lower=True)
-    else:
-        sizes, vectors = linalg.eigh(common)
-        sizes = np.sqrt(np.maximum(sizes, ridge))
-        factor = (vectors * sizes) @ vectors.T
-        whitened = leading @ ((vectors / sizes) @ vectors.T)
-        unit = ridge * ((vectors / sizes**2) @ vectors.T)
-    moved = np.zeros((n_rows, n_directions))
-    fitted = whitened[nodes.rows]
-    for node, weights in enumerate(nodes.weights):
-        is_below, is_above = nodes.below == node, nodes.below + 1 == node
-        part = np.where(is_below, 1.0 - nodes.share, np.where(is_above, nodes.share, 0.0))
-        rows = np.flatnonzero(part)
-        if len(rows) == 0:
-            continue
-        covariance = (fitted * weights[:, np.newaxis]).T @ fitted + unit
-        # With few rows at a node the mean is trusted as much as the node itself.
-        trust = 1.0 / (1.0 + n_directions * np.sum(weights**2))
-        covariance = trust * covariance + (1.0 - trust) * np.eye(n_directions)
-        if is_chained:
-            own = linalg.cholesky(covariance, lower=True)
-            there = linalg.solve_triangular(own, whitened[rows].T, lower=True).T
-        else:
-            sizes, vectors = linalg.eigh(covariance)
-            there = whitened[rows] @ ((vectors / np.sqrt(sizes)) @ vectors.T)
-        moved[rows] += part[rows, np.newaxis] * there
-    moved = moved @ factor.T
-    return moved if axes is None else spared + moved @ axes.T
+    residuals = subtract_means(scores, nodes)
+    if len(scores) <= MAX_DIRECTIONS:
+        return equalise_covariances(residuals, nodes, ridge, is_chained)
+    axes = _leading_axes(residuals)
+    leading = axes.T @ residuals
+    moved = equalise_covariances(leading, nodes, ridge, is_chained)
+    return residuals + axes @ (moved - leading)
 
 
 def _leading_axes(residuals: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the leading principal axes of many columns, shape (n_columns, MAX_DIRECTIONS)."""
-    n_rows, n_columns = residuals.shape
+    n_columns, n_rows = residuals.shape
     if n_columns <= n_rows:
-        return linalg.eigh(residuals.T @ residuals)[1][:, ::-1][:, :MAX_DIRECTIONS]
+        return linalg.eigh(residuals @ residuals.T)[1][:, ::-1][:, :MAX_DIRECTIONS]
     # From the smaller of the two matrices of products.
-    sizes, vectors = linalg.eigh(residuals @ residuals.T)
+    sizes, vectors = linalg.eigh(residuals.T @ residuals)
     leading = vectors[:, ::-1][:, :MAX_DIRECTIONS]
     sizes = np.sqrt(np.maximum(sizes[::-1][:MAX_DIRECTIONS], NEGLIGIBLE * sizes[-1]))
-    return residuals.T @ leading / sizes
+    return residuals @ leading / sizes

@@ -15,10 +15,10 @@ from umfi.errors import InputError, is_whole_number
 from umfi.forest import order_rows
 from umfi.jit import kernel
 from umfi.removal.protected import Cut, cut_block
-from umfi.removal.regression import regress
+from umfi.removal.regression import regress_in_parts
 from umfi.removal.steps import linear_step_ranks, random_ranks, stack_steps
 
-__all__ = ["TransportRemover", "rank_in_bins"]
+__all__ = ["TransportRemover", "rank_in_bins", "read_scale"]
 
 # The authors' choice (section F).
 DEFAULT_ROWS_PER_BIN = 150
@@ -112,7 +112,7 @@ class TransportRemover:
         """Return average ranks divided by the bin's size; later bins overwrite shared edges."""
         transported = values.T.copy()
         for rows in _paper_bins(protected, self.rows_per_bin):
-            _transport(values.T, protected, rows, 0.0, transported)
+            _transport(values.T, protected, [rows], 0.0, transported)
         return transported
 
 
@@ -137,7 +137,7 @@ def _conditional_ranks(
     for place, cut in enumerate(cuts):
         if place > 0:
             values = np.empty(values.shape)
-            _read_scale(ranks, scale, values)
+            read_scale(ranks, scale, values)
         is_smooth = ~is_stepped if place == 0 else np.ones(len(values), dtype=bool)
         if is_smooth.all():
             ranks, residuals = rank_in_bins(values, cut, rng)
@@ -162,15 +162,15 @@ def rank_in_bins(
     -------
     ranks, residuals : ndarray, shape (n_columns, n_rows)
     """
-    ranks, residuals = np.empty(columns.shape), np.empty(columns.shape)
-    for rows in cut.bins:
-        residuals[:, rows] = _transport(columns, cut.protected, rows, 0.5, ranks)
+    ranks = np.empty(columns.shape)
+    residuals = _transport(columns, cut.protected, cut.bins, 0.5, ranks)
     if cut.is_uneven():
         is_left = residuals.any(axis=1)
         noise = rng.random((int(is_left.sum()), columns.shape[1])) - 0.5
+        sizes = np.empty(columns.shape[1])
         for rows in cut.bins:
-            noise[:, rows] /= len(rows)
-        ranks[is_left] += noise
+            sizes[rows] = len(rows)
+        ranks[is_left] += noise / sizes
     return ranks, residuals
 
 
@@ -209,13 +209,18 @@ def _rank_steps(
 def _transport(
     columns: NDArray[np.float64],
     protected: NDArray[np.float64],
-    rows: NDArray[np.intp],
+    bins: list[NDArray[np.intp]],
     offset: float,
     transported: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Write (rank - offset) / (number of rows) of the residuals of these rows; return these."""
-    residuals = regress(np.take(columns, rows, axis=1), protected[rows]).residuals
-    _write_ranks(residuals, order_rows(residuals), rows, offset, transported)
+    """Write (rank - offset) / (rows of the bin) of the residuals in bins; return these.
+
+    All bins at once: with a hundred rows each, calls would take longer than what they do.
+    """
+    rows = np.concatenate(bins)
+    starts = np.cumsum([0, *map(len, bins)])
+    residuals = regress_in_parts(columns, protected, rows, starts)
+    _write_ranks(residuals, order_rows(residuals, starts), rows, starts, offset, transported)
     return residuals
 
 
@@ -224,26 +229,38 @@ def _write_ranks(
     columns: NDArray[np.float64],
     order: NDArray[np.int32],
     rows: NDArray[np.intp],
+    starts: NDArray[np.intp],
     offset: float,
     transported: NDArray[np.float64],
 ) -> None:
-    """Write ranks from 1 up, less the offset and as shares; equal values share their mean rank."""
-    n_columns, n_rows = columns.shape
-    for column in range(n_columns):
-        start = 0
-        while start < n_rows:
-            value = columns[column, order[column, start]]
-            stop = start + 1
-            while stop < n_rows and columns[column, order[column, stop]] == value:
-                stop += 1
-            share = (0.5 * (start + 1 + stop) - offset) / n_rows
-            for slot in range(start, stop):
-                transported[column, rows[order[column, slot]]] = share
-            start = stop
+    """Write ranks from 1 up, less the offset and as shares; equal values share their mean rank.
+
+    Parameters
+    ----------
+    columns : shape (n_columns, n_taken)
+    order : shape (n_columns, n_taken)
+        In each part by itself.
+    rows : shape (n_taken,)
+        Where each place stands in what is written.
+    starts : shape (n_parts + 1,)
+    """
+    for column in range(columns.shape[0]):
+        for part in range(starts.shape[0] - 1):
+            first, end = starts[part], starts[part + 1]
+            start = first
+            while start < end:
+                value = columns[column, order[column, start]]
+                stop = start + 1
+                while stop < end and columns[column, order[column, stop]] == value:
+                    stop += 1
+                share = (0.5 * (start + 1 + stop) - first - offset) / (end - first)
+                for slot in range(start, stop):
+                    transported[column, rows[order[column, slot]]] = share
+                start = stop
 
 
 @kernel
-def _read_scale(
+def read_scale(
     shares: NDArray[np.float64], scale: NDArray[np.float64], values: NDArray[np.float64]
 ) -> None:
     """Write the value that stands at each share of a column's scale, between two of it linearly.
@@ -251,13 +268,14 @@ def _read_scale(
     Parameters
     ----------
     shares : shape (n_columns, n_rows), between 0 and 1
-    scale : shape (n_columns, n_rows), ascending in each column
+    scale : shape (n_columns, n_rows), or (1, n_rows) for all columns; ascending
     values : shape (n_columns, n_rows), written
     """
     n_columns, n_rows = shares.shape
     for column in range(n_columns):
+        of_column = scale[min(column, scale.shape[0] - 1)]
         for row in range(n_rows):
             place = min(max(shares[column, row] * n_rows - 0.5, 0.0), n_rows - 1.0)
             below = min(int(place), n_rows - 2)
-            low, high = scale[column, below], scale[column, below + 1]
+            low, high = of_column[below], of_column[below + 1]
             values[column, row] = low + (high - low) * (place - below)
