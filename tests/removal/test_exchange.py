@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import umfi
 from umfi.frames import read_columns
 from umfi.power import find_leakage
+from umfi.removal.exchange import DEPENDENCE_LEVEL, find_dependence
 
 N_ROWS = 1000
 # As in test_zoo: four times what columns that are independent of each other vary by.
@@ -157,3 +159,18 @@ def test_a_monotone_change_of_a_column_changes_nothing_but_where_cuts_lie_betwee
     # A cut of a tree lies in the middle between two values, so rows between them may change sides.
     assert first["a"] == pytest.approx(second["a"], abs=0.01)
     assert first.drop("a").equals(second.drop("a"))
+
+
+def test_dependence_of_discrete_columns_is_pearsons_chi_squared():
+    rng = np.random.default_rng(0)
+    codes = [rng.integers(0, n_levels, 400) for n_levels in (2, 3, 6)]
+    others = [codes[0] + rng.integers(0, 2, 400), 2 * rng.integers(0, 4, 400), codes[2] // 2]
+    others.append(np.zeros(400, dtype=int))  # Constant: depends on nothing.
+    expected = np.zeros((3, 4), dtype=bool)
+    for row, one in enumerate(codes):
+        for place, other in enumerate(others[:3]):
+            counts = pd.crosstab(one, other)
+            p_value = stats.chi2_contingency(counts, correction=False).pvalue
+            expected[row, place] = p_value < DEPENDENCE_LEVEL
+    assert expected.any() and not expected.all()
+    np.testing.assert_array_equal(find_dependence(codes, others), expected)

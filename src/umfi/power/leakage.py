@@ -36,8 +36,9 @@ ROWS_PER_TREE = 20_000
 MIN_NODE_ROWS = 20
 ROWS_PER_LEAF_ROW = 10
 LEAST_NODE_ROWS = 5
-# What discrete columns carry only together shows in few rows.
-LEVEL_NODE_ROWS = 10
+# What discrete columns carry only together shows in few rows, and only where the right columns are
+# tried in one node.
+LEVEL_NODE_ROWS, LEVEL_MTRY_PART = 10, 1 / 3
 # Beyond this, what S still tells about a feature makes p-values too small (docs/inference.md); in
 # short tables chance alone goes further.
 MAX_LEAKAGE = 0.05
@@ -239,7 +240,9 @@ def predict_levels(
     """
     rates = np.bincount(levels) / len(levels)
     target = Target("classification", levels.astype(np.float64), tuple(map(str, range(len(rates)))))
-    judge = replace(_make_judge(context, "best"), min_node_rows=LEVEL_NODE_ROWS)
+    judge = _make_judge(context, "best")
+    mtry = max(judge.mtry or 1, int(min(LEVEL_MTRY_PART * context.n_columns, MAX_MTRY)))
+    judge = replace(judge, mtry=mtry, min_node_rows=LEVEL_NODE_ROWS)
     answers = judge.predict(context, target, seed, is_every_row_scored=True)
     return np.where(answers.is_given()[:, np.newaxis], answers.values, rates)
 

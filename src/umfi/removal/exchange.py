@@ -28,7 +28,13 @@ from umfi.columns import Columns, Kind, middle_ranks
 from umfi.power import predict_levels
 from umfi.removal.protected import Cut, cut_block
 
-__all__ = ["exchange_values", "find_dependent", "find_discrete"]
+__all__ = [
+    "DEPENDENCE_LEVEL",
+    "exchange_values",
+    "find_dependence",
+    "find_dependent",
+    "find_discrete",
+]
 
 # Columns of more values are told apart by their ranks, and move smoothly.
 MAX_VALUES = 12
@@ -41,15 +47,17 @@ N_BINS = 4
 # From so much more R² than of permuted levels on, forests have found more than single columns show.
 # Then columns that make up so much of what they predict are exchanged too.
 JOINT_EXCESS, JOINT_PART = 0.02, 0.1
-# All columns are exchanged after so many rounds that left more than this part of an excess that is
-# still so large.
-MAX_IN_VAIN, ENOUGH_PROGRESS, HIDDEN_EXCESS = 2, 0.9, 0.1
+# After so many rounds that left more than this part of an excess, columns that depend on exchanged
+# ones are exchanged with them if it is still stubborn; all columns if it is hidden in whole rows.
+MAX_IN_VAIN, ENOUGH_PROGRESS, STUBBORN_EXCESS, HIDDEN_EXCESS = 2, 0.9, 0.04, 0.1
 # Permuted levels that show what forests find by chance.
 N_PERMUTED = 2
 # Out-of-bag shares are drawn in; no more than this is made up for in one round.
 MAX_STRETCH = 3.0
 # Rows that exchange their values are matched in blocks, whose cost grows with the cube.
 MAX_MATCHED_ROWS = 500
+# Indicators of all columns are multiplied for so many rows at a time.
+ROWS_PER_PRODUCT = 10_000
 # Far beyond all distances between rows.
 FORBIDDEN = 1e3
 TINY = 1e-12
@@ -88,13 +96,13 @@ def find_dependent(columns: Columns, feature: Columns) -> NDArray[np.bool_]:
     >>> find_dependent(columns.select([1, 2]), columns.select([0]))
     array([ True, False])
     """
-    is_dependent = np.zeros(columns.n_columns, dtype=bool)
-    codes = _find_codes(columns)
+    levels = []
     for cut in cut_block(feature, columns, max(ROWS_PER_HALF, columns.n_rows // N_BINS)):
-        levels = np.empty(columns.n_rows, dtype=np.intp)
+        level_of_row = np.empty(columns.n_rows, dtype=np.intp)
         for level, rows in enumerate(cut.bins):
-            levels[rows] = level
-        is_dependent |= [_depends(code, levels) for code in codes]
+            level_of_row[rows] = level
+        levels.append(level_of_row)
+    is_dependent: NDArray[np.bool_] = np.any(find_dependence(_find_codes(columns), levels), axis=1)
     return is_dependent
 
 
@@ -221,12 +229,12 @@ def _exchange(
         if excess <= tolerance:
             break
         if excess > JOINT_EXCESS:
-            is_exchanged |= _find_partners(columns, found.deviations, is_exchanged)
-            # What depends on nothing one by one, as two coins that decide together, is not found.
             n_in_vain = 0 if excess < ENOUGH_PROGRESS * least_excess else n_in_vain + 1
             least_excess = min(excess, least_excess)
-            is_in_vain = n_in_vain >= MAX_IN_VAIN or not is_exchanged.any()
-            is_exchanged |= is_in_vain and excess > HIDDEN_EXCESS
+            is_in_vain = n_in_vain >= MAX_IN_VAIN
+            is_exchanged = _add_partners(
+                columns, is_exchanged, found.deviations, excess, is_in_vain=is_in_vain
+            )
         stretch = float(np.clip(found.slope - slope_by_chance, 0.0, MAX_STRETCH))
         shares = np.maximum(rates + stretch * found.deviations, TINY)
         givers, takers = _match_rows(
@@ -266,39 +274,97 @@ def _find_codes(columns: Columns) -> list[NDArray[np.intp]]:
     return found
 
 
-def _depends(codes: NDArray[np.intp], levels: NDArray[np.intp]) -> bool:
-    """Return whether two discrete columns depend on each other, by Pearson's chi-squared."""
-    counts = np.zeros((codes.max() + 1, levels.max() + 1))
-    np.add.at(counts, (codes, levels), 1.0)
-    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(codes)
-    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
-    if freedom == 0:
-        return False
-    statistic = np.sum((counts - expected) ** 2 / expected)
-    return bool(statistic > special.chdtri(freedom, DEPENDENCE_LEVEL))
-
-
-def _find_partners(
-    columns: Columns, deviations: NDArray[np.float64], is_exchanged: NDArray[np.bool_]
+def find_dependence(
+    codes: Sequence[NDArray[np.intp]], others: Sequence[NDArray[np.intp]]
 ) -> NDArray[np.bool_]:
-    """Return a mask: columns without which forests would not predict what they do.
+    """Return which discrete columns depend on which others, by Pearson's chi-squared.
 
-    Only those that depend on exchanged columns count, such as the other parents of a common child.
+    Returns
+    -------
+    ndarray of bool, shape (n_codes, n_others)
     """
-    codes = _find_codes(columns)
+    sizes, other_sizes = ([int(one.max()) + 1 for one in part] for part in (codes, others))
+    n_rows = len(others[0])
+    # All tables of counts at once, as a product of indicators.
+    counts = np.zeros((sum(sizes), sum(other_sizes)))
+    for start in range(0, n_rows, ROWS_PER_PRODUCT):
+        rows = slice(start, start + ROWS_PER_PRODUCT)
+        counts += _indicate(codes, sizes, rows).T @ _indicate(others, other_sizes, rows)
+    starts, other_starts = np.cumsum([0, *sizes[:-1]]), np.cumsum([0, *other_sizes[:-1]])
+    margins = np.add.reduceat(counts, other_starts, axis=1)[:, :1]
+    other_margins = np.add.reduceat(counts, starts, axis=0)[:1]
+    terms = n_rows * counts**2 / np.maximum(margins * other_margins, 1.0)
+    statistics = np.add.reduceat(np.add.reduceat(terms, starts, axis=0), other_starts, axis=1)
+    n_levels = np.add.reduceat(np.sign(margins[:, 0]), starts)
+    n_other_levels = np.add.reduceat(np.sign(other_margins[0]), other_starts)
+    freedom = np.outer(n_levels - 1, n_other_levels - 1)
+    least = special.chdtri(np.maximum(freedom, 1), DEPENDENCE_LEVEL)
+    return (freedom > 0) & (statistics - n_rows > least)
+
+
+def _indicate(
+    codes: Sequence[NDArray[np.intp]], sizes: Sequence[int], rows: slice
+) -> NDArray[np.float64]:
+    """Return indicators of the levels of all columns side by side, shape (n_rows, n_levels)."""
+    return np.concatenate(
+        [np.eye(size)[one[rows]] for one, size in zip(codes, sizes, strict=True)], axis=1
+    )
+
+
+def _add_partners(
+    columns: Columns,
+    is_exchanged: NDArray[np.bool_],
+    deviations: NDArray[np.float64],
+    excess: float,
+    *,
+    is_in_vain: bool,
+) -> NDArray[np.bool_]:
+    """Return a mask of the exchanged columns and of those that have to move along with them.
+
+    That is those without which forests would not predict what they do and that depend on exchanged
+    ones, such as the other parents of a common child; where this is not enough, all that depend on
+    exchanged ones, because a column that stays where its companion left shows who moved.
+
+    Parameters
+    ----------
+    deviations : ndarray, shape (n_rows, n_levels)
+        What forests predict.
+    excess : float
+        By how much better than by chance.
+    is_in_vain : bool
+        Whether the last exchanges have left as much as there was.
+    """
+    is_used = _find_used(columns, deviations)
+    is_extended = is_exchanged | (is_used & _find_linked(columns, is_exchanged))
+    if not is_in_vain and is_extended.any():
+        return is_extended
+    if excess > STUBBORN_EXCESS:
+        start = is_extended if is_extended.any() else is_used
+        is_extended = start | _find_linked(columns, start)
+    # Of two coins that decide together forests use neither by itself.
+    return is_extended | (excess > HIDDEN_EXCESS)
+
+
+def _find_used(columns: Columns, deviations: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return a mask: columns without which forests would not predict what they do."""
     total = np.sum(deviations**2)
-    is_partner = np.zeros(columns.n_columns, dtype=bool)
-    for position in np.flatnonzero(~is_exchanged):
-        counts = np.bincount(codes[position])
-        sums = np.stack(
-            [np.bincount(codes[position], weights=column) for column in deviations.T], axis=1
-        )
-        explained = np.sum(sums**2 / np.maximum(counts, 1)[:, np.newaxis])
-        is_partner[position] = explained > JOINT_PART * total and any(
-            _depends(codes[position], codes[other]) for other in np.flatnonzero(is_exchanged)
-        )
-    return is_partner
+    is_used = np.zeros(columns.n_columns, dtype=bool)
+    for position, codes in enumerate(_find_codes(columns)):
+        sums = np.stack([np.bincount(codes, weights=column) for column in deviations.T], axis=1)
+        explained = np.sum(sums**2 / np.maximum(np.bincount(codes), 1)[:, np.newaxis])
+        is_used[position] = explained > JOINT_PART * total
+    return is_used
+
+
+def _find_linked(columns: Columns, is_exchanged: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return a mask: other columns that depend on exchanged ones."""
+    is_linked = np.zeros(columns.n_columns, dtype=bool)
+    if is_exchanged.any() and not is_exchanged.all():
+        codes = _find_codes(columns)
+        exchanged = [codes[position] for position in np.flatnonzero(is_exchanged)]
+        rest = [codes[position] for position in np.flatnonzero(~is_exchanged)]
+        is_linked[~is_exchanged] = find_dependence(rest, exchanged).any(axis=1)
+    return is_linked
 
 
 def _match_rows(
