@@ -18,7 +18,7 @@ from umfi.removal.rounds import (
     rank,
     rank_in_halves,
     remove_in_rounds,
-    smooth,
+    start,
 )
 
 __all__ = ["JointRemover"]
@@ -98,7 +98,7 @@ class JointRemover:
 
     def _rounds(self) -> Iterator[Round]:
         """Yield the gentle rounds, then those of the covariance."""
-        first: list[Round] = [smooth, rank_in_halves, rank]
-        yield from first[: self.max_rounds]
-        for number in range(self.max_rounds - len(first)):
+        gentle: list[Round] = [start, rank_in_halves, rank]
+        yield from gentle[: self.max_rounds]
+        for number in range(self.max_rounds - len(gentle)):
             yield mix(FIRST_RIDGE / 2**number)

@@ -6,13 +6,15 @@ longer than what they do, and keep other threads waiting.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from umfi.jit import kernel
 from umfi.removal.nodes import Nodes
 
-__all__ = ["equalise_covariances", "smooth_columns", "subtract_means"]
+__all__ = ["equalise_covariances", "limit_moves", "smooth_columns", "subtract_means"]
 
 # A spread below this share of the mean one is not believed.
 MIN_SPREAD = 0.1
@@ -79,8 +81,10 @@ def equalise_covariances(
     """Return columns whose covariance is the same at every node, but for the ridge.
 
     Between covariances A and B the shortest map is A^(-1/2) (A^(1/2) B A^(1/2))^(1/2) A^(-1/2)
-    (Olkin and Pukelsheim 1982); where B is the identity, as after whitening, it is A^(-1/2). The
-    chained map is triangular, from one Cholesky factor to the other.
+    (Olkin and Pukelsheim 1982); where B is the identity, as after whitening, it is A^(-1/2). Since
+    rounds follow each other, (I + 3A)^(-1) (3I + A) is near enough: its value, slope and curvature
+    at the identity are the same, and it is within 13 % for variances from 0.2 to 5. The chained map
+    is triangular, from one Cholesky factor to the other.
 
     Parameters
     ----------
@@ -115,23 +119,57 @@ def equalise_covariances(
         if is_chained:
             back = np.ascontiguousarray(np.linalg.inv(np.linalg.cholesky(covariance)))
         else:
-            variances, axes = np.linalg.eigh(covariance)
-            back = np.dot(axes / np.sqrt(variances), axes.T)
-        # Transposed, so that the sums below run along what lies side by side in memory.
-        maps[node] = np.dot(np.dot(factor, back), whiten).T
+            back = np.linalg.solve(unit + 3.0 * covariance, 3.0 * unit + covariance)
+        maps[node] = np.dot(np.dot(factor, np.ascontiguousarray(back)), whiten)
     moved = np.empty((n_columns, n_rows))
-    point = np.empty(n_columns)
-    for row in range(n_rows):
-        below = nodes.below[row]
-        above = min(below + 1, n_nodes - 1)
-        share = nodes.share[row]
-        point[:] = 0.0
-        for column in range(n_columns):
-            value = columns[column, row]
-            lower, upper = maps[below, column], maps[above, column]
-            for other in range(n_columns):
-                step = lower[other] * (1.0 - share) + upper[other] * share
-                point[other] += value * step
-        for column in range(n_columns):
-            moved[column, row] = point[column]
+    for node in range(n_nodes):
+        rows = np.flatnonzero(nodes.below == node)
+        if len(rows) == 0:
+            continue
+        points = np.ascontiguousarray(columns[:, rows])
+        lower = np.dot(maps[node], points)
+        upper = np.dot(maps[min(node + 1, n_nodes - 1)], points)
+        share = nodes.share[rows]
+        moved[:, rows] = lower * (1.0 - share) + upper * share
+    return moved
+
+
+@kernel
+def limit_moves(
+    columns: NDArray[np.float64], ranks: NDArray[np.float64], noise: float, caution: float
+) -> NDArray[np.float64]:
+    """Return ranks that have moved only as far as their moves stand out from chance.
+
+    Of a column that is independent of the protected one, ranks in bins move away from ranks in the
+    table by chance alone. Such moves remove nothing and cost what the column carries about other
+    things. So the moves of each column shrink by the factor of James and Stein (1961): by how much
+    of their mean square is not noise.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (n_columns, n_rows)
+        Scores about as normal.
+    ranks : ndarray, shape (n_columns, n_rows)
+        Between 0 and 1, in bins of the protected column.
+    noise : float
+        Mean square of moves by chance.
+    caution : float
+        How many times that is taken for noise; 0 moves all the way.
+    """
+    n_columns, n_rows = columns.shape
+    moved = np.empty(columns.shape)
+    for column in range(n_columns):
+        values = columns[column]
+        spread = np.std(values)
+        if spread == 0.0:
+            moved[column] = ranks[column]
+            continue
+        mean, total = np.mean(values), 0.0
+        for row in range(n_rows):
+            before = 0.5 * math.erfc((mean - values[row]) / (spread * math.sqrt(2.0)))
+            moved[column, row] = before
+            total += (ranks[column, row] - before) ** 2
+        kept = max(0.0, 1.0 - caution * noise * n_rows / max(total, TINY))
+        for row in range(n_rows):
+            moved[column, row] += kept * (ranks[column, row] - moved[column, row])
     return moved
