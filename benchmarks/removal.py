@@ -67,7 +67,8 @@ def judge(name: str, removers: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
 
     def retained(table: pd.DataFrame) -> float:
-        power = umfi.ForestPower(n_trees=200, split="random")
+        measure = None if name == "camels" else "accuracy"
+        power = umfi.ForestPower(n_trees=200, split="random", measure=measure)
         scores = [
             umfi.predictive_power(table, y, power=power, random_state=seed)
             for seed in range(N_RETENTION_FORESTS)

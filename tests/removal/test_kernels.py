@@ -5,6 +5,9 @@ import pytest
 from scipy import stats
 
 from umfi.forest import order_rows
+from umfi.frames import read_columns
+from umfi.removal.moves import equalise_covariances, limit_moves
+from umfi.removal.nodes import find_places
 from umfi.removal.regression import centre, find_directions, regress, residuals_on
 from umfi.removal.transport import _write_ranks, read_scale
 
@@ -99,3 +102,37 @@ def test_directions_are_uncorrelated_and_span_the_columns():
     design = np.column_stack([np.ones(50), *directions])
     fitted = design @ np.linalg.lstsq(design, columns.T, rcond=None)[0]
     np.testing.assert_allclose(fitted, columns.T, atol=1e-12)
+
+
+def test_moves_shrink_by_how_much_of_them_is_chance():
+    # The factor of James and Stein, column by column.
+    rng = np.random.default_rng(3)
+    columns, ranks = rng.normal(size=(4, 90)), rng.random((4, 90))
+    columns[3] = 0.0  # Removal has made it constant, and it stays where it is put.
+    ranks[2] = stats.norm.cdf((columns[2] - columns[2].mean()) / columns[2].std()) + 1e-4
+    moved = limit_moves(columns, ranks, 0.04, 1.5)
+    for column, rank, found in zip(columns[:3], ranks[:3], moved[:3], strict=True):
+        before = stats.norm.cdf((column - column.mean()) / column.std())
+        kept = max(0.0, 1.0 - 1.5 * 0.04 / np.mean((rank - before) ** 2))
+        np.testing.assert_allclose(found, before + kept * (rank - before), atol=1e-12)
+    np.testing.assert_array_equal(moved[3], ranks[3])
+    np.testing.assert_allclose(limit_moves(columns, ranks, 0.04, 0.0), ranks, atol=1e-12)
+
+
+@pytest.mark.parametrize("is_chained", [False, True])
+def test_covariance_becomes_the_same_along_the_protected_column(is_chained):
+    rng = np.random.default_rng(6)
+    n_rows = 3000
+    share = np.arange(n_rows) / n_rows
+    first, second = rng.normal(size=(2, n_rows))
+    columns = np.stack([first, np.where(share < 0.5, 0.8, -0.8) * first + 0.6 * second])
+    protected = read_columns(share[:, np.newaxis])
+    (place,) = find_places(protected, read_columns(columns.T), 100)
+    moved = equalise_covariances(columns, place.near, 0.0, is_chained)
+    before, after = (
+        [np.corrcoef(of[:, rows])[0, 1] for rows in (share < 0.4, share > 0.6)]
+        for of in (columns, moved)
+    )
+    assert before[0] - before[1] > 1.5
+    # Shares of rows on the way between nodes, and for the shortest map its approximation, remain.
+    assert abs(after[0] - after[1]) < 0.2 * (before[0] - before[1])
