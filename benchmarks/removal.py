@@ -39,6 +39,8 @@ REMOVERS = ["linear", "transport", "joint", "chained"]
 N_RETENTION_FORESTS = 5
 # Judges look at so many features of a network at least.
 N_JUDGED = 9
+# Copies that each judge looks for as well.
+N_JUDGED_COPIES = 3
 NETWORKS = {
     "alarm": ("HR", "TPR", "INTUBATION"),
     "insurance": ("Accident",),
@@ -119,11 +121,11 @@ def class_r2(judge: object, S: np.ndarray, codes: np.ndarray) -> float:
 
 def judge_networks(removers: list[str], n_rows: int = 1000) -> None:
     """Print flags of a test, and what judges find beyond permuted copies."""
-    judges = (
-        RandomForestClassifier(100, random_state=0),
-        ExtraTreesClassifier(100, min_samples_leaf=5, random_state=0),
-        HistGradientBoostingClassifier(max_iter=30, random_state=0),
-    )
+    judges = {
+        "forest": RandomForestClassifier(100, random_state=0),
+        "extra-trees": ExtraTreesClassifier(100, min_samples_leaf=5, random_state=0),
+        "boosting": HistGradientBoostingClassifier(max_iter=30, random_state=0),
+    }
     for name, targets in NETWORKS.items():
         for target in targets:
             X = load_network(name).sample(n_rows, seed=0)
@@ -134,25 +136,28 @@ def judge_networks(removers: list[str], n_rows: int = 1000) -> None:
                     X, y, remover=remover, test="permutation", random_state=0, progress=False
                 )
                 rng = np.random.default_rng(0)
-                excesses = []
+                rows = []
                 for feature in list(X)[:: max(1, X.shape[1] // N_JUDGED)]:
                     codes = np.unique(X[feature], return_inverse=True)[1]
                     if np.bincount(codes).min() < 10:
                         continue
                     S = umfi.remove_dependence(X, feature, remover=remover, random_state=0)
                     numbers = np.stack([pd.factorize(S[name], sort=True)[0] for name in S], axis=1)
-                    copy = rng.permutation(codes)
-                    excesses.append(
-                        max(
-                            class_r2(one, numbers, codes) - class_r2(one, numbers, copy)
-                            for one in judges
-                        )
+                    copies = [rng.permutation(codes) for _ in range(N_JUDGED_COPIES)]
+                    rows.append(
+                        {
+                            of: class_r2(one, numbers, codes)
+                            - np.mean([class_r2(one, numbers, copy) for copy in copies])
+                            for of, one in judges.items()
+                        }
                     )
+                excess = pd.DataFrame(rows)
+                means = ", ".join(f"{of} {mean:.3f}" for of, mean in excess.mean().items())
                 print(
                     f"{name} {target}, {remover}: {result.tests['leaks'].sum()} of {X.shape[1]} "
                     f"flagged, leakage mean {result.tests['leakage'].mean():.3f} max "
-                    f"{result.tests['leakage'].max():.3f}; judges' excess mean "
-                    f"{np.mean(excesses):.3f} max {np.max(excesses):.3f}; found "
+                    f"{result.tests['leakage'].max():.3f}; mean excess over copies: {means}, all "
+                    f"{excess.to_numpy().mean():.3f}, largest {excess.to_numpy().max():.3f}; found "
                     f"{len(result.related())}",
                     flush=True,
                 )

@@ -81,7 +81,11 @@ def test_copies_get_one_p_value_and_constants_one():
 def test_levels_and_corrections_are_chosen_afterwards():
     X, y = umfi.datasets.simulate("correlation", n=150, random_state=0)
     result = run(X, y, alpha=0.2)
-    assert result.related(alpha=0.999, control="none") == list(X)
+    p_values = result.tests.set_index("feature")["p_value"]
+    for alpha in (1e-4, 0.05, 0.999):
+        expected = list(p_values.index[p_values <= alpha])
+        assert result.related(alpha=alpha, control="none") == expected
+    assert len(result.related(alpha=0.999, control="none")) >= 3
     assert result.related(alpha=1e-300) == []
     table = result.table.set_index("feature")
     assert set(table.index[table["related"]]) == set(result.related(alpha=0.2))
