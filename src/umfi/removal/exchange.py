@@ -22,28 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, special
+from scipy import optimize
 
 from umfi.columns import Columns, Kind, middle_ranks
 from umfi.power import predict_levels
+from umfi.removal.dependence import ROWS_PER_HALF, find_codes, find_dependence
 from umfi.removal.protected import Cut, cut_block
 
-__all__ = [
-    "DEPENDENCE_LEVEL",
-    "exchange_values",
-    "find_dependence",
-    "find_dependent",
-    "find_discrete",
-]
+__all__ = ["exchange_values"]
 
-# Columns of more values are told apart by their ranks, and move smoothly.
-MAX_VALUES = 12
-# Halves of a column of many values are halved again while they have so many rows.
-ROWS_PER_HALF = 60
-# Columns depend on the level if chance alone shows so much less often than this.
-DEPENDENCE_LEVEL = 0.003
-# Bins of a column of many values, for this question.
-N_BINS = 4
 # From so much more R² than of permuted levels on, forests have found more than single columns show.
 # Then columns that make up so much of what they predict are exchanged too.
 JOINT_EXCESS, JOINT_PART = 0.02, 0.1
@@ -56,54 +43,9 @@ N_PERMUTED = 2
 MAX_STRETCH = 3.0
 # Rows that exchange their values are matched in blocks, whose cost grows with the cube.
 MAX_MATCHED_ROWS = 500
-# Indicators of all columns are multiplied for so many rows at a time.
-ROWS_PER_PRODUCT = 10_000
 # Far beyond all distances between rows.
 FORBIDDEN = 1e3
 TINY = 1e-12
-
-
-def find_discrete(columns: Columns) -> NDArray[np.bool_]:
-    """Return a mask, shape (n_columns,): columns of so few values that rows can exchange them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.frames import read_columns
-    >>> rows = np.random.default_rng(0).normal(size=(100, 3))
-    >>> find_discrete(read_columns(np.column_stack([rows, rows[:, 0] > 0.5])))
-    array([False, False, False,  True])
-    """
-    return np.array(
-        [
-            kind in (Kind.BOOLEAN, Kind.CATEGORICAL) or len(np.unique(column)) <= MAX_VALUES
-            for kind, column in zip(columns.kinds, columns.values.T, strict=True)
-        ],
-        dtype=bool,
-    )
-
-
-def find_dependent(columns: Columns, feature: Columns) -> NDArray[np.bool_]:
-    """Return a mask, shape (n_columns,): columns that depend on a feature one by one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.frames import read_columns
-    >>> coins = np.random.default_rng(0).integers(0, 2, (200, 3))
-    >>> coins[:, 1] |= coins[:, 0]
-    >>> columns = read_columns(coins)
-    >>> find_dependent(columns.select([1, 2]), columns.select([0]))
-    array([ True, False])
-    """
-    levels = []
-    for cut in cut_block(feature, columns, max(ROWS_PER_HALF, columns.n_rows // N_BINS)):
-        level_of_row = np.empty(columns.n_rows, dtype=np.intp)
-        for level, rows in enumerate(cut.bins):
-            level_of_row[rows] = level
-        levels.append(level_of_row)
-    is_dependent: NDArray[np.bool_] = np.any(find_dependence(_find_codes(columns), levels), axis=1)
-    return is_dependent
 
 
 def exchange_values(
@@ -263,54 +205,6 @@ def _predict(columns: Columns, levels: NDArray[np.intp], rng: np.random.Generato
     )
 
 
-def _find_codes(columns: Columns) -> list[NDArray[np.intp]]:
-    """Return for each column the number of each row's level, or of its bin along many values."""
-    found = []
-    for kind, column in zip(columns.kinds, columns.values.T, strict=True):
-        values, codes = np.unique(column, return_inverse=True)
-        if kind is not Kind.CATEGORICAL and len(values) > MAX_VALUES:
-            codes = np.minimum((middle_ranks(column) * N_BINS).astype(np.intp), N_BINS - 1)
-        found.append(codes)
-    return found
-
-
-def find_dependence(
-    codes: Sequence[NDArray[np.intp]], others: Sequence[NDArray[np.intp]]
-) -> NDArray[np.bool_]:
-    """Return which discrete columns depend on which others, by Pearson's chi-squared.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_codes, n_others)
-    """
-    sizes, other_sizes = ([int(one.max()) + 1 for one in part] for part in (codes, others))
-    n_rows = len(others[0])
-    # All tables of counts at once, as a product of indicators.
-    counts = np.zeros((sum(sizes), sum(other_sizes)))
-    for start in range(0, n_rows, ROWS_PER_PRODUCT):
-        rows = slice(start, start + ROWS_PER_PRODUCT)
-        counts += _indicate(codes, sizes, rows).T @ _indicate(others, other_sizes, rows)
-    starts, other_starts = np.cumsum([0, *sizes[:-1]]), np.cumsum([0, *other_sizes[:-1]])
-    margins = np.add.reduceat(counts, other_starts, axis=1)[:, :1]
-    other_margins = np.add.reduceat(counts, starts, axis=0)[:1]
-    terms = n_rows * counts**2 / np.maximum(margins * other_margins, 1.0)
-    statistics = np.add.reduceat(np.add.reduceat(terms, starts, axis=0), other_starts, axis=1)
-    n_levels = np.add.reduceat(np.sign(margins[:, 0]), starts)
-    n_other_levels = np.add.reduceat(np.sign(other_margins[0]), other_starts)
-    freedom = np.outer(n_levels - 1, n_other_levels - 1)
-    least = special.chdtri(np.maximum(freedom, 1), DEPENDENCE_LEVEL)
-    return (freedom > 0) & (statistics - n_rows > least)
-
-
-def _indicate(
-    codes: Sequence[NDArray[np.intp]], sizes: Sequence[int], rows: slice
-) -> NDArray[np.float64]:
-    """Return indicators of the levels of all columns side by side, shape (n_rows, n_levels)."""
-    return np.concatenate(
-        [np.eye(size)[one[rows]] for one, size in zip(codes, sizes, strict=True)], axis=1
-    )
-
-
 def _add_partners(
     columns: Columns,
     is_exchanged: NDArray[np.bool_],
@@ -334,35 +228,39 @@ def _add_partners(
     is_in_vain : bool
         Whether the last exchanges have left as much as there was.
     """
-    is_used = _find_used(columns, deviations)
-    is_extended = is_exchanged | (is_used & _find_linked(columns, is_exchanged))
+    codes = find_codes(columns)
+    is_used = _find_used(codes, deviations)
+    is_extended = is_exchanged | (is_used & _find_linked(codes, is_exchanged))
     if not is_in_vain and is_extended.any():
         return is_extended
     if excess > STUBBORN_EXCESS:
-        start = is_extended if is_extended.any() else is_used
-        is_extended = start | _find_linked(columns, start)
+        moving = is_extended if is_extended.any() else is_used
+        is_extended = moving | _find_linked(codes, moving)
     # Of two coins that decide together forests use neither by itself.
     return is_extended | (excess > HIDDEN_EXCESS)
 
 
-def _find_used(columns: Columns, deviations: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _find_used(
+    codes: Sequence[NDArray[np.intp]], deviations: NDArray[np.float64]
+) -> NDArray[np.bool_]:
     """Return a mask: columns without which forests would not predict what they do."""
     total = np.sum(deviations**2)
-    is_used = np.zeros(columns.n_columns, dtype=bool)
-    for position, codes in enumerate(_find_codes(columns)):
-        sums = np.stack([np.bincount(codes, weights=column) for column in deviations.T], axis=1)
-        explained = np.sum(sums**2 / np.maximum(np.bincount(codes), 1)[:, np.newaxis])
+    is_used = np.zeros(len(codes), dtype=bool)
+    for position, one in enumerate(codes):
+        sums = np.stack([np.bincount(one, weights=column) for column in deviations.T], axis=1)
+        explained = np.sum(sums**2 / np.maximum(np.bincount(one), 1)[:, np.newaxis])
         is_used[position] = explained > JOINT_PART * total
     return is_used
 
 
-def _find_linked(columns: Columns, is_exchanged: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _find_linked(
+    codes: Sequence[NDArray[np.intp]], is_exchanged: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Return a mask: other columns that depend on exchanged ones."""
-    is_linked = np.zeros(columns.n_columns, dtype=bool)
+    is_linked = np.zeros(len(codes), dtype=bool)
     if is_exchanged.any() and not is_exchanged.all():
-        codes = _find_codes(columns)
-        exchanged = [codes[position] for position in np.flatnonzero(is_exchanged)]
-        rest = [codes[position] for position in np.flatnonzero(~is_exchanged)]
+        exchanged = [one for one, is_moved in zip(codes, is_exchanged, strict=True) if is_moved]
+        rest = [one for one, is_moved in zip(codes, is_exchanged, strict=True) if not is_moved]
         is_linked[~is_exchanged] = find_dependence(rest, exchanged).any(axis=1)
     return is_linked
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from umfi.columns import Columns
 from umfi.contracts import ProtocolName
-from umfi.removal.exchange import exchange_values, find_dependent, find_discrete
+from umfi.removal.dependence import find_dependent, find_discrete
+from umfi.removal.exchange import exchange_values
 from umfi.removal.rounds import (
     Round,
     check_rounds,
@@ -18,7 +19,7 @@ from umfi.removal.rounds import (
     rank,
     rank_in_halves,
     remove_in_rounds,
-    start,
+    smooth_and_rank,
 )
 
 __all__ = ["JointRemover"]
@@ -98,7 +99,7 @@ class JointRemover:
 
     def _rounds(self) -> Iterator[Round]:
         """Yield the gentle rounds, then those of the covariance."""
-        gentle: list[Round] = [start, rank_in_halves, rank]
+        gentle: list[Round] = [smooth_and_rank, rank_in_halves, rank]
         yield from gentle[: self.max_rounds]
         for number in range(self.max_rounds - len(gentle)):
             yield mix(FIRST_RIDGE / 2**number)

@@ -4,7 +4,7 @@ Columns that are each independent of the protected one can still carry informati
 together, for example by how strongly they are correlated where it is large. The rounds here work
 on normal scores, and each leaves less information:
 
-start
+smooth and rank
     Mean and spread of each column stop moving with the protected one. Then each column gives way to
     its conditional rank in bins of the protected one, as far as its moves stand out from chance.
 rank
@@ -50,7 +50,7 @@ __all__ = [
     "rank",
     "rank_in_halves",
     "remove_in_rounds",
-    "start",
+    "smooth_and_rank",
 ]
 
 ROWS_PER_BIN = 100
@@ -179,10 +179,10 @@ def _is_in_same_order(
     return (spread == 0.0) | np.any(correlations > SAME_ORDER * spread[:, np.newaxis], axis=1)
 
 
-def start(
+def smooth_and_rank(
     scores: NDArray[np.float64], place: Place, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return scores whose mean, spread and ranks do not move with the protected column."""
+    """Return cautious ranks of what is left after mean and spread, as normal scores."""
     smoothed = smooth_columns(scores, place.line, place.slow)
     return _rank(smoothed, place.bins, CAUTION, rng)
 
