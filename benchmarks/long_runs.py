@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--remover", default="linear")
     parser.add_argument("--test", action="store_const", const="permutation")
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--workers", type=int, default=N_THREADS)
     chosen = parser.parse_args()
     n_rows, n_columns = SHAPES[chosen.which]
     shape = (chosen.rows or n_rows, n_columns)
@@ -44,7 +45,7 @@ def main() -> None:
         test=chosen.test,
         power="linear" if is_linear else "forest",
         random_state=1,
-        n_jobs=N_THREADS,
+        n_jobs=chosen.workers,
         progress=False,
     )
     seconds = time.perf_counter() - start

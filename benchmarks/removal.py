@@ -87,10 +87,13 @@ def judge(name: str, removers: list[str]) -> pd.DataFrame:
                 of: cross_validated(one, S.to_numpy(), X[feature].to_numpy())
                 for of, one in judges.items()
             }
-            copy = rng.permutation(X[feature].to_numpy())
-            of_copy = [cross_validated(one, S.to_numpy(), copy) for one in judges.values()]
+            copies = [rng.permutation(X[feature].to_numpy()) for _ in range(N_JUDGED_COPIES)]
+            of_copies = [
+                np.mean([cross_validated(one, S.to_numpy(), copy) for copy in copies])
+                for one in judges.values()
+            ]
             worst = max(found.values())
-            excess = max(np.subtract(list(found.values()), of_copy))
+            excess = max(np.subtract(list(found.values()), of_copies))
             kept = retained(S.assign(**{feature: X[feature]}))
             rows.append(
                 {"remover": remover, "feature": feature, **found}
@@ -102,7 +105,7 @@ def judge(name: str, removers: list[str]) -> pd.DataFrame:
             f"max {of_remover['forest'].max():.3f}, "
             f"boosting mean {of_remover['boosting'].mean():.3f} "
             f"max {of_remover['boosting'].max():.3f}, worst of three judges "
-            f"max {of_remover['worst'].max():.3f}, excess over a copy "
+            f"max {of_remover['worst'].max():.3f}, excess over copies "
             f"mean {of_remover['excess'].mean():.3f} max {of_remover['excess'].max():.3f}, "
             f"score kept {of_remover['kept'].mean():.4f} of {whole:.4f}, "
             f"retention {of_remover['kept'].mean() / whole:.3f}",
