@@ -18,7 +18,7 @@ import pandas as pd
 from brca import REMOVERS, TRUE_GENES, decide
 
 import umfi
-from umfi.power import MAX_LEAKAGE
+from umfi.removal import MAX_LEAKAGE
 
 HERE = Path(__file__).parent
 # Name, rows, number of tables.

@@ -24,12 +24,12 @@ import numpy as np
 import psutil
 
 import umfi
-from umfi.checkpoint import Checkpoint, read_checkpoint
-from umfi.tasks import Budget, Runner
-from umfi.tasks.crews import GROUP_SECONDS, MAX_GROUPS_PER_SECOND
-from umfi.tasks.groups import Outcome
-from umfi.tasks.processes import hire
-from umfi.tasks.scheduling import schedule
+from umfi.execution import Budget, Runner
+from umfi.execution.checkpoint import Checkpoint, read_checkpoint
+from umfi.execution.crews import GROUP_SECONDS, MAX_GROUPS_PER_SECOND
+from umfi.execution.groups import Outcome
+from umfi.execution.processes import hire
+from umfi.execution.scheduling import schedule
 
 MEGABYTE = 2**20
 

@@ -18,9 +18,9 @@ from typing import Any
 from cases import Case
 
 import umfi
-from umfi.frames import read_columns
-from umfi.target import read_target
-from umfi.tasks import Streams
+from umfi.data.frames import read_columns
+from umfi.data.target import read_target
+from umfi.execution import Streams
 
 # From a seed to seconds and out-of-bag score.
 Measure = Callable[[int], tuple[float, float]]

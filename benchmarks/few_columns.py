@@ -10,9 +10,9 @@ from time import perf_counter
 import numpy as np
 
 import umfi
+from umfi.data.reading import read_table
 from umfi.forest import out_of_bag_totals
 from umfi.power.forest import ForestPower, forest_response
-from umfi.reading import read_table
 
 N_TABLES, N_ROUNDS, N_TREES = 20, 9, 100
 

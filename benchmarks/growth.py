@@ -19,11 +19,11 @@ import numpy as np
 from report import Section
 
 import umfi
-from umfi.frames import read_columns
+from umfi.data.frames import read_columns
+from umfi.data.target import read_target
+from umfi.execution import Streams
 from umfi.power import score_columns
 from umfi.removal import find_remover
-from umfi.target import read_target
-from umfi.tasks import Streams
 
 ROWS = (500, 2_000, 8_000, 32_000, 100_000, 320_000, 1_000_000)
 COLUMNS = (50, 200, 800, 2_500, 8_000)

@@ -10,11 +10,11 @@ from cases import Case
 from report import Section
 
 import umfi
+from umfi.data.frames import read_columns
+from umfi.data.target import read_target
+from umfi.execution import Streams
 from umfi.forest import Growth, out_of_bag_totals, rank_columns
-from umfi.frames import read_columns
 from umfi.power.forest import forest_response
-from umfi.target import read_target
-from umfi.tasks import Streams
 
 N_SEEDS = 8
 

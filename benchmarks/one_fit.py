@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 import umfi
 from umfi import inference
-from umfi.columns import Columns
-from umfi.frames import read_columns
-from umfi.methods.trials import SETTLED_P_VALUE
+from umfi.data.columns import Columns
+from umfi.data.frames import read_columns
+from umfi.data.reading import read_table
+from umfi.data.target import Target, read_target
+from umfi.importance.trials import SETTLED_P_VALUE
 from umfi.power import Averages, ForestPower, predicting
 from umfi.power.measures import score_rows
-from umfi.reading import read_table
 from umfi.removal import find_remover
-from umfi.target import Target, read_target
 
 LEVELS = (0.05, 0.01, 0.001, 0.0001)
 GAIN_POWERS = (1.0, 0.7, 0.5)

@@ -19,8 +19,8 @@ import pandas as pd
 from scipy import integrate, stats
 
 import umfi
+from umfi.data.reading import read_table
 from umfi.power import POWERS, find_power
-from umfi.reading import read_table
 
 mpl.use("Agg")
 

@@ -31,7 +31,7 @@ from sklearn.ensemble import (
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
 import umfi
-from umfi.frames import read_columns
+from umfi.data.frames import read_columns
 from umfi.removal import find_remover
 
 HERE = Path(__file__).parent

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from umfi.version import __version__
 
 if TYPE_CHECKING:
-    from umfi import datasets, plots
-    from umfi.checkpoint import Checkpoint
-    from umfi.comparison import Comparison, compare
-    from umfi.diagnosis import Diagnosis
+    from umfi import plots
+    from umfi.data import datasets
     from umfi.errors import InputError, RunError
-    from umfi.methods import (
+    from umfi.execution.checkpoint import Checkpoint
+    from umfi.importance import (
         ablation,
         bivariate,
         conditional_permutation,
@@ -29,7 +28,11 @@ if TYPE_CHECKING:
         permutation,
         ultra_marginal,
     )
-    from umfi.partnership import Partners
+    from umfi.importance.comparison import Comparison, compare
+    from umfi.importance.diagnosis import Diagnosis
+    from umfi.importance.partnership import Partners
+    from umfi.importance.result import ImportanceResult, load_result
+    from umfi.importance.status import RunStatus, checkpoint_status, merge_checkpoints
     from umfi.power import (
         EstimatorPower,
         FociPower,
@@ -47,9 +50,7 @@ if TYPE_CHECKING:
         mic_e,
         remove_dependence,
     )
-    from umfi.result import ImportanceResult, load_result
     from umfi.selector import UltraMarginalSelector
-    from umfi.status import RunStatus, checkpoint_status, merge_checkpoints
 
 __all__ = [
     "ChainedRemover",
@@ -95,11 +96,11 @@ __all__ = [
 # Where each name lives. Modules are loaded when a name of theirs is first used, because Numba and
 # SciPy take seconds to import.
 _MODULES = {
-    "umfi.checkpoint": ("Checkpoint",),
-    "umfi.comparison": ("Comparison", "compare"),
-    "umfi.diagnosis": ("Diagnosis",),
+    "umfi.execution.checkpoint": ("Checkpoint",),
+    "umfi.importance.comparison": ("Comparison", "compare"),
+    "umfi.importance.diagnosis": ("Diagnosis",),
     "umfi.errors": ("InputError", "RunError"),
-    "umfi.methods": (
+    "umfi.importance": (
         "ablation",
         "bivariate",
         "conditional_permutation",
@@ -110,7 +111,7 @@ _MODULES = {
         "permutation",
         "ultra_marginal",
     ),
-    "umfi.partnership": ("Partners",),
+    "umfi.importance.partnership": ("Partners",),
     "umfi.power": (
         "EstimatorPower",
         "FociPower",
@@ -128,17 +129,18 @@ _MODULES = {
         "mic_e",
         "remove_dependence",
     ),
-    "umfi.result": ("ImportanceResult", "load_result"),
+    "umfi.importance.result": ("ImportanceResult", "load_result"),
     "umfi.selector": ("UltraMarginalSelector",),
-    "umfi.status": ("RunStatus", "checkpoint_status", "merge_checkpoints"),
+    "umfi.importance.status": ("RunStatus", "checkpoint_status", "merge_checkpoints"),
 }
+_SUBMODULES = {"datasets": "umfi.data.datasets", "plots": "umfi.plots"}
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used."""
-    if name in ("datasets", "plots"):
-        return import_module(f"umfi.{name}")
+    if name in _SUBMODULES:
+        return import_module(_SUBMODULES[name])
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'umfi' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)

@@ -17,12 +17,12 @@ from sklearn.utils import Tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from umfi.columns import MIN_ROWS
-from umfi.contracts import DependenceRemover
+from umfi.data.columns import MIN_ROWS
+from umfi.data.contracts import DependenceRemover
 from umfi.errors import InputError, check_count, check_level, unknown_name
+from umfi.importance import ultra_marginal
+from umfi.importance.result import ImportanceResult
 from umfi.inference import CONTROLS
-from umfi.methods import ultra_marginal
-from umfi.result import ImportanceResult
 
 __all__ = ["UltraMarginalSelector"]
 

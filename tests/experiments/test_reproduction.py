@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 import umfi
 from tests.conftest import needs_data
-from umfi.checkpoint.locks import FileLock
 from umfi.cli import app
+from umfi.execution.checkpoint.locks import FileLock
 from umfi.experiments import EXPERIMENTS, conclude, reproduce
 
 # Of a table of 200 rows of the blood relation, seed 0: x1 and x2 only share a collider with y.
@@ -204,8 +204,8 @@ def test_every_experiment_runs(name, tmp_path, monkeypatch):
         kept = ["p_mean", "aridity", "geol_permeability", "soil_porosity", "frac_snow"]
         return X[kept].head(80), y.head(80)
 
-    monkeypatch.setattr("umfi.datasets.load_brca", few_genes)
-    monkeypatch.setattr("umfi.datasets.load_camels", few_attributes)
+    monkeypatch.setattr("umfi.data.datasets.load_brca", few_genes)
+    monkeypatch.setattr("umfi.data.datasets.load_camels", few_attributes)
     found = reproduce(name, tmp_path)
     assert found.claims
     assert (tmp_path / "quick" / name / f"{name}.png").stat().st_size > 5_000

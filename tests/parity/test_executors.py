@@ -15,9 +15,9 @@ from sklearn.linear_model import Ridge
 
 import umfi
 from tests.parity.test_workers import METHODS
-from umfi.tasks import Runner
-from umfi.tasks.crews import _folder_prefix
-from umfi.tasks.parcels import MIN_LARGE_BYTES, pack
+from umfi.execution import Runner
+from umfi.execution.crews import _folder_prefix
+from umfi.execution.parcels import MIN_LARGE_BYTES, pack
 
 POWER = umfi.ForestPower(n_trees=25)
 FRAMES = ("scores", "tests", "part_scores", "part_tests")
@@ -140,7 +140,7 @@ def test_a_full_temporary_folder_is_named(table, monkeypatch):
     def refuse(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("umfi.tasks.crews._ParcelFiles._write", refuse)
+    monkeypatch.setattr("umfi.execution.crews._ParcelFiles._write", refuse)
     with pytest.raises(umfi.RunError, match="TMPDIR"):
         umfi.bivariate(*table, power=POWER, random_state=5, executor="processes")
 
@@ -285,13 +285,13 @@ def test_what_cannot_be_pickled_is_refused_in_words(table):
     ],
 )
 def test_executors_that_are_none_are_refused(executor, message, table, monkeypatch):
-    monkeypatch.setattr("umfi.tasks.dask.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("umfi.execution.dask.CONNECT_SECONDS", 0.5)
     with pytest.raises(umfi.InputError, match=message):
         umfi.bivariate(*table, executor=executor)
 
 
 def test_other_code_on_a_worker_is_refused(table, monkeypatch):
-    monkeypatch.setattr("umfi.tasks.parcels.source_digest", lambda: "other")
+    monkeypatch.setattr("umfi.execution.parcels.source_digest", lambda: "other")
     with pytest.raises(umfi.RunError, match="install the same versions everywhere"):
         umfi.bivariate(*table, executor="processes", n_jobs=2)
 

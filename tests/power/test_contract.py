@@ -9,10 +9,10 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 
 import umfi
-from umfi.contracts import PredictivePower, measure_of
-from umfi.frames import read_columns
+from umfi.data.contracts import PredictivePower, measure_of
+from umfi.data.frames import read_columns
+from umfi.data.target import read_target
 from umfi.power import POWERS, find_power
-from umfi.target import read_target
 
 N_ROWS = 240
 # The most that a power can say of these tables: R², accuracy, T and zeta are at most 1, and

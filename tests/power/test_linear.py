@@ -6,9 +6,9 @@ import pytest
 
 import umfi
 from tests.naive import linear as naive
+from umfi.data.reading import read_table
 from umfi.power import LinearContest
 from umfi.power.measures import Answers, score_answers
-from umfi.reading import read_table
 
 SEED = np.random.SeedSequence(0)
 

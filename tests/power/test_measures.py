@@ -5,8 +5,8 @@ import pytest
 from sklearn import metrics
 
 import umfi
+from umfi.data.target import Target
 from umfi.power.measures import MEASURES, Answers, score_answers, score_nothing, score_rows
-from umfi.target import Target
 
 
 @pytest.fixture(scope="module", params=[2, 4])

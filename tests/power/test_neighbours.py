@@ -14,11 +14,11 @@ from tests.naive.dependence import (
     nearest_others,
     scaled,
 )
+from umfi.data.frames import read_columns
+from umfi.data.target import Target, read_target
 from umfi.errors import InputError
-from umfi.frames import read_columns
 from umfi.power.foci import MAX_TREE_COLUMNS, FociPower, nearest_rows
 from umfi.power.knn import KnnPower
-from umfi.target import Target, read_target
 
 MANY = MAX_TREE_COLUMNS + 3  # Distances are then found without a tree.
 BOTH = pytest.mark.parametrize("power", [FociPower(), KnnPower()], ids=["foci", "knn"])

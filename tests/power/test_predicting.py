@@ -6,10 +6,10 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import umfi
-from umfi.frames import read_columns
+from umfi.data.frames import read_columns
+from umfi.data.target import Target, read_target
 from umfi.power import Averages, Comparison, compare_answers, compare_averages, find_power
 from umfi.power.measures import Answers, quadratic_gain, removal_influences, score_answers
-from umfi.target import Target, read_target
 
 SEED = np.random.SeedSequence(3)
 POWERS = ["forest", "extra-trees", "boosting", "linear", "neural-network"]

@@ -6,10 +6,10 @@ import pytest
 
 import umfi
 from tests.naive.dependence import zeta_1, zeta_1_of_classes
+from umfi.data.frames import read_columns
+from umfi.data.target import Target, read_target
 from umfi.errors import InputError
-from umfi.frames import read_columns
 from umfi.power.qmd import QmdPower
-from umfi.target import Target, read_target
 
 TASKS = pytest.mark.parametrize("task", ["regression", "classification"])
 
@@ -195,7 +195,7 @@ def test_resolutions_that_cannot_be_are_refused(resolution):
 
 @pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.ablation, umfi.decompose])
 def test_too_many_columns_are_refused_before_anything_runs(method, monkeypatch):
-    monkeypatch.setattr("umfi.tasks.runner.schedule", None)
+    monkeypatch.setattr("umfi.execution.runner.schedule", None)
     X = np.random.default_rng(0).normal(size=(130, 6))
     with pytest.raises(umfi.InputError, match="can use at most 5 columns with 65 rows"):
         method(X, X.sum(axis=1), power="qmd", subsample=0.5, repeats=20)

@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 import umfi
-from umfi.frames import read_columns
-from umfi.power import find_leakage
+from umfi.data.frames import read_columns
+from umfi.removal import find_leakage
 from umfi.removal.dependence import DEPENDENCE_LEVEL, find_dependence
 
 N_ROWS = 1000

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 import umfi
+from umfi.data.frames import read_columns
 from umfi.errors import InputError
-from umfi.frames import read_columns
-from umfi.power import find_leakage
-from umfi.removal import nodes, rounds
+from umfi.removal import find_leakage, nodes, rounds
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from umfi.data.frames import read_columns
 from umfi.forest import order_rows
-from umfi.frames import read_columns
 from umfi.removal.moves import equalise_covariances, limit_moves
 from umfi.removal.nodes import find_places
 from umfi.removal.regression import centre, find_directions, regress, residuals_on

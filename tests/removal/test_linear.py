@@ -4,7 +4,7 @@ import pytest
 from scipy import stats
 
 import umfi
-from umfi.frames import read_columns
+from umfi.data.frames import read_columns
 from umfi.removal.regression import regress
 
 RNG = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import umfi
-from umfi.frames import read_columns
+from umfi.data.frames import read_columns
 from umfi.removal.protected import cut_block
 
 N_ROWS = 600

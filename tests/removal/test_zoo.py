@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.frames import read_columns
-from umfi.power import find_leakage
+from umfi.data.frames import read_columns
+from umfi.removal import find_leakage
 
 N_ROWS = 1000
 # R² of columns that are independent of each other varies by 0.01 at this size (measured); beyond

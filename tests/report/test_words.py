@@ -69,7 +69,7 @@ def test_without_a_test_the_answer_says_so():
 
 
 def test_every_method_has_its_question():
-    from umfi.comparison import COMPARED
+    from umfi.importance.comparison import COMPARED
 
     for method in (*COMPARED, "decompose"):
         assert "'yield'" in question_in_words(make_result(method=method))

@@ -49,7 +49,7 @@ def load_table(
     sheet: str | None,
 ) -> Loaded:
     """Return features and response of a file, and say what was done to get them."""
-    from umfi.datafiles import prepare, read_data_file
+    from umfi.cli.files import prepare, read_data_file
 
     given = options.read_kinds(kinds)
     read = read_data_file(data, delimiter=delimiter, encoding=encoding, sheet=sheet)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import typer
 
-from umfi.checkpoint import forget, read_checkpoint
 from umfi.cli.options import say_as_options
 from umfi.errors import InputError, RunError
+from umfi.execution.checkpoint import forget, read_checkpoint
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from umfi.result import ImportanceResult
+    from umfi.importance.result import ImportanceResult
 
 __all__ = [
     "BAD_INPUT",
@@ -247,7 +247,7 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
     """Return what is shown of a result, as text: whatever was computed."""
     import pandas as pd
 
-    from umfi.parts import describe_parts
+    from umfi.importance.parts import describe_parts
 
     table = result.table
     shown = pd.DataFrame({"feature": table["feature"].astype(str)})

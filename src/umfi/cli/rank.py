@@ -23,12 +23,12 @@ from umfi.cli.output import (
     say,
 )
 from umfi.errors import InputError, UntestableError, unknown_name
-from umfi.result import TESTED_METHODS
+from umfi.importance.result import TESTED_METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from umfi.result import ImportanceResult
+    from umfi.importance.result import ImportanceResult
 
 __all__ = ["demo", "rank"]
 
@@ -223,7 +223,7 @@ def _rank(
 ) -> None:
     """Run a method, print and write what it found; the notes were said already."""
     keeping = Keeping.choose("rank", folder, checkpoint, is_fresh=is_fresh)
-    run = getattr(import_module("umfi.methods"), method)
+    run = getattr(import_module("umfi.importance"), method)
     with keeping.told():
         result: ImportanceResult = run(loaded.X, loaded.y, checkpoint=keeping.path, **settings)
         all_notes = [*loaded.notes, *result.settings["notes"]]

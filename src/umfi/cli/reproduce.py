@@ -145,7 +145,7 @@ def _print_claims(found: list[Reproduced]) -> None:
 
 @contextmanager
 def _show_steps(title: str, n_steps: int) -> Iterator[Callable[[int], None]]:
-    from umfi.tasks import progress_bar
+    from umfi.execution import progress_bar
 
     with progress_bar(title, n_steps, None) as advance:
         yield advance

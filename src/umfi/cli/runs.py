@@ -12,7 +12,7 @@ from umfi.cli.output import plain_errors, print_json, print_result, print_table,
 from umfi.errors import InputError, listed
 
 if TYPE_CHECKING:
-    from umfi.status import RunStatus
+    from umfi.importance.status import RunStatus
 
 __all__ = ["merge", "status"]
 
@@ -31,7 +31,7 @@ def status(
     Example: umfi status run.umfi
     """
     with plain_errors(is_json=json):
-        from umfi.status import checkpoint_status
+        from umfi.importance.status import checkpoint_status
 
         if checkpoint.is_dir():
             checkpoint = _find_unfinished(checkpoint)
@@ -71,7 +71,7 @@ def merge(
     Example: umfi merge run.umfi part1.umfi part2.umfi part3.umfi
     """
     with plain_errors():
-        from umfi.status import merge_checkpoints
+        from umfi.importance.status import merge_checkpoints
 
         for run in merge_checkpoints(parts, out):
             _print_status(run)
@@ -91,7 +91,7 @@ def _to_plain(run: RunStatus) -> dict[str, Any]:
 
 
 def _print_status(run: RunStatus) -> None:
-    from umfi.status import format_seconds
+    from umfi.importance.status import format_seconds
 
     stages = run.stages
     n_done, n_left = int(stages["done"].sum()), int(stages["left"].sum())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from umfi.comparison import Comparison
+    from umfi.importance.comparison import Comparison
 
 __all__ = ["compare", "diagnose"]
 
@@ -72,7 +72,7 @@ def compare(
     Example: umfi compare data.csv --target y --methods ultra_marginal,ablation
     """
     with plain_errors(is_json=json):
-        from umfi.comparison import compare as run
+        from umfi.importance.comparison import compare as run
 
         folder = make_folder(out)
         loaded = load_table(
@@ -176,7 +176,7 @@ def diagnose(
     Example: umfi diagnose data.csv --target y --removers linear,joint
     """
     with plain_errors(is_json=json):
-        from umfi.methods import diagnose as run
+        from umfi.importance import diagnose as run
         from umfi.plots import save_picture
 
         folder = make_folder(out)

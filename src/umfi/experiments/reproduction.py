@@ -17,13 +17,13 @@ from typing import Any
 
 import pandas as pd
 
-from umfi.checkpoint.locks import FileLock
 from umfi.errors import InputError, RunError, unknown_name
+from umfi.execution import Budget, count_workers, read_seconds
+from umfi.execution.checkpoint.locks import FileLock
 from umfi.experiments.claims import Claim
 from umfi.experiments.runs import version_of_code
 from umfi.experiments.workshop import CHECKPOINT_NAME, RUNS_NAME, Tables, Workshop
-from umfi.status import format_seconds
-from umfi.tasks import Budget, count_workers, read_seconds
+from umfi.importance.status import format_seconds
 from umfi.version import __version__, source_digest
 
 __all__ = ["EXPERIMENTS", "Reproduced", "conclude", "reproduce"]

@@ -13,9 +13,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import umfi
-from umfi.checkpoint import forget
+from umfi.execution import Budget, count_workers
+from umfi.execution.checkpoint import forget
 from umfi.experiments.runs import KeptRuns
-from umfi.tasks import Budget, count_workers
 from umfi.version import source_digest
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from umfi.comparison import Comparison
-    from umfi.result import ImportanceResult
+    from umfi.importance.comparison import Comparison
+    from umfi.importance.result import ImportanceResult
 
 __all__ = ["plot_comparison", "plot_importances", "plot_parts"]
 

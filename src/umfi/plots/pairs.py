@@ -11,10 +11,10 @@ from matplotlib.patches import FancyArrowPatch
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
-from umfi.association import associate
-from umfi.columns import MIN_ROWS
+from umfi.data.columns import MIN_ROWS
+from umfi.data.frames import drop_incomplete_rows, read_columns
 from umfi.errors import InputError
-from umfi.frames import drop_incomplete_rows, read_columns
+from umfi.importance.association import associate
 from umfi.plots.style import MAX_FEATURES, ink, note_hidden, plain_text, row_font
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from umfi.partnership import Partners
+    from umfi.importance.partnership import Partners
 
 __all__ = ["plot_partners", "plot_redundancy"]
 

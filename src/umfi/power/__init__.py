@@ -8,24 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from umfi.columns import Columns
-from umfi.contracts import PredictivePower
+from umfi.data.columns import Columns
+from umfi.data.contracts import PredictivePower
+from umfi.data.reading import read_table
+from umfi.data.target import Target, Task
 from umfi.errors import InputError, unknown_name
+from umfi.execution import Streams, count_workers
 from umfi.power.boosting import boosting
-from umfi.power.donors import find_donors
 from umfi.power.estimator import EstimatorPower
 from umfi.power.foci import FociPower
 from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower
 from umfi.power.knn import KnnPower
-from umfi.power.leakage import (
-    MAX_LEAKAGE,
-    Leakage,
-    find_leakage,
-    leakage_limit,
-    measure_leakages,
-    predict_levels,
-)
 from umfi.power.linear import LinearContest, LinearPower
 from umfi.power.measures import find_measure, score_answers
 from umfi.power.network import neural_network
@@ -37,12 +31,8 @@ from umfi.power.predicting import (
     compare_averages,
 )
 from umfi.power.qmd import QmdPower
-from umfi.reading import read_table
-from umfi.target import Target, Task
-from umfi.tasks import Streams, count_workers
 
 __all__ = [
-    "MAX_LEAKAGE",
     "POWERS",
     "Averages",
     "CallablePower",
@@ -51,19 +41,13 @@ __all__ = [
     "FociPower",
     "ForestPower",
     "KnnPower",
-    "Leakage",
     "LinearContest",
     "LinearPower",
     "PredictingPower",
     "QmdPower",
     "compare_answers",
     "compare_averages",
-    "find_donors",
-    "find_leakage",
     "find_power",
-    "leakage_limit",
-    "measure_leakages",
-    "predict_levels",
     "predictive_power",
     "score_columns",
 ]

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import MIN_ROWS, Columns
+from umfi.data.columns import MIN_ROWS, Columns
+from umfi.data.target import Target, Task
 from umfi.errors import InputError, is_whole_number
+from umfi.execution import one_openmp_thread
 from umfi.power.measures import Answers, check_measure, find_measure, needs_shares
 from umfi.power.predicting import Averages, PredictingPower, count_donors
-from umfi.target import Target, Task
-from umfi.tasks import one_openmp_thread
 
 __all__ = ["EstimatorPower"]
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
+from umfi.data.target import Target
 from umfi.errors import InputError
 from umfi.power.points import MAX_TREE_COLUMNS, distinct_numbers, row_blocks, to_unit_variance
-from umfi.target import Target
 
 __all__ = ["FociPower", "nearest_rows"]
 

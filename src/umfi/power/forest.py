@@ -10,8 +10,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
+from umfi.data.target import Target
 from umfi.errors import check_count, unknown_name
+from umfi.execution import TaskName, kernel_seed, run_tasks
 from umfi.forest import (
     Donors,
     Growth,
@@ -25,8 +27,6 @@ from umfi.forest import (
 )
 from umfi.power.measures import Answers, check_measure
 from umfi.power.predicting import Averages, PredictingPower, count_donors, join_front
-from umfi.target import Target
-from umfi.tasks import TaskName, kernel_seed, run_tasks
 
 __all__ = ["ForestPower", "forest_response"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
-from umfi.target import Target
+from umfi.data.columns import Columns
+from umfi.data.target import Target
 
 __all__ = ["CallablePower"]
 

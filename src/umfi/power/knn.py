@@ -11,10 +11,10 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from scipy.special import digamma
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
+from umfi.data.target import Target
 from umfi.errors import check_count
 from umfi.power.points import MAX_TREE_COLUMNS, distinct_numbers, row_blocks, to_unit_variance
-from umfi.target import Target
 
 __all__ = ["KnnPower"]
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
+from umfi.data.target import Target, centred_responses
 from umfi.errors import InputError
 from umfi.power.measures import Answers, check_measure, class_rates
 from umfi.power.points import distinct_numbers, to_unit_variance
 from umfi.power.predicting import Averages, PredictingPower
-from umfi.target import Target, centred_responses
 
 __all__ = ["LinearContest", "LinearPower"]
 
@@ -140,7 +140,7 @@ class LinearContest:
     --------
     >>> import umfi
     >>> from umfi.power.measures import score_answers
-    >>> from umfi.reading import read_table
+    >>> from umfi.data.reading import read_table
     >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
     >>> columns, target, _ = read_table(X, y)
     >>> contest = LinearContest(LinearPower(), columns, target)

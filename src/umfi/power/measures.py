@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from umfi.data.target import Target, Task
 from umfi.errors import InputError, unknown_name
-from umfi.target import Target, Task
 
 __all__ = [
     "MEASURES",
@@ -347,7 +347,7 @@ def score_nothing(measure: str, target: Target) -> float:
 
     Examples
     --------
-    >>> from umfi.target import read_target
+    >>> from umfi.data.target import read_target
     >>> target = read_target(["a", "a", "b", "b"])
     >>> score_nothing("accuracy", target), score_nothing("information", target)
     (0.5, 0.0)
@@ -361,7 +361,7 @@ def score_answers(measure: str, answers: Answers, target: Target) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from umfi.target import read_target
+    >>> from umfi.data.target import read_target
     >>> target = read_target(np.array(["a", "b"] * 5))
     >>> undecided = Answers(np.full((10, 2), 0.5))
     >>> score_answers("r2", undecided, target), score_answers("auc", undecided, target)
@@ -376,7 +376,7 @@ def score_rows(measure: str, answers: Answers, target: Target) -> Scores:
     Examples
     --------
     >>> import numpy as np
-    >>> from umfi.target import read_target
+    >>> from umfi.data.target import read_target
     >>> target = read_target(np.array(["a", "b"] * 5))
     >>> score_rows("accuracy", Answers(np.zeros(10)), target).influences[:2]
     array([1., 0.])

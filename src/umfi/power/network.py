@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from umfi.data.target import Task
 from umfi.power.estimator import EstimatorPower
-from umfi.target import Task
 
 __all__ = ["neural_network"]
 

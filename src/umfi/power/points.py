@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns, Kind
+from umfi.data.columns import Columns, Kind
 
 __all__ = ["MAX_TREE_COLUMNS", "distinct_numbers", "row_blocks", "to_unit_variance"]
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
+from umfi.data.target import Target, Task
 from umfi.power.measures import (
     Answers,
     find_measure,
@@ -21,7 +22,6 @@ from umfi.power.measures import (
     score_nothing,
     score_rows,
 )
-from umfi.target import Target, Task
 
 __all__ = [
     "Averages",

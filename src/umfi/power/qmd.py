@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
+from umfi.data.target import Target
 from umfi.errors import InputError, is_whole_number
 from umfi.power.points import distinct_numbers
-from umfi.target import Target
 
 __all__ = ["QmdPower"]
 

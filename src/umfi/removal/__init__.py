@@ -7,28 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from umfi.columns import Columns, Kind
-from umfi.contracts import DependenceRemover, ProtocolName, check_protocol
+from umfi.data.columns import Columns, Kind
+from umfi.data.contracts import DependenceRemover, ProtocolName, check_protocol
+from umfi.data.frames import drop_incomplete_rows, frame_like, read_columns
 from umfi.errors import InputError, unknown_name
-from umfi.frames import drop_incomplete_rows, frame_like, read_columns
+from umfi.execution import Streams
 from umfi.removal.chained import ChainedRemover
 from umfi.removal.distortion import find_distortion, mic_e
+from umfi.removal.donors import find_donors
 from umfi.removal.joint import JointRemover
+from umfi.removal.leakage import MAX_LEAKAGE, Leakage, find_leakage, leakage_limit, measure_leakages
 from umfi.removal.linear import LinearRemover
 from umfi.removal.protected import MIN_CELL_ROWS, count_directions, has_rare_levels
 from umfi.removal.transport import TransportRemover
-from umfi.tasks import Streams
 
 __all__ = [
+    "MAX_LEAKAGE",
     "MIN_CELL_ROWS",
     "ChainedRemover",
     "JointRemover",
+    "Leakage",
     "LinearRemover",
     "TransportRemover",
     "count_directions",
     "find_distortion",
+    "find_donors",
+    "find_leakage",
     "find_remover",
     "has_rare_levels",
+    "leakage_limit",
+    "measure_leakages",
     "mic_e",
     "refuse_levels",
     "remove_dependence",

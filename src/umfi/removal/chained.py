@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from umfi.columns import Columns
-from umfi.contracts import ProtocolName
+from umfi.data.columns import Columns
+from umfi.data.contracts import ProtocolName
 from umfi.removal.rounds import check_rounds, mix, remove_in_rounds
 
 __all__ = ["ChainedRemover"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from umfi.columns import Columns, Kind, middle_ranks
+from umfi.data.columns import Columns, Kind, middle_ranks
 from umfi.removal.protected import cut_block
 
 __all__ = [
@@ -38,7 +38,7 @@ def find_discrete(columns: Columns) -> NDArray[np.bool_]:
     Examples
     --------
     >>> import numpy as np
-    >>> from umfi.frames import read_columns
+    >>> from umfi.data.frames import read_columns
     >>> rows = np.random.default_rng(0).normal(size=(100, 3))
     >>> find_discrete(read_columns(np.column_stack([rows, rows[:, 0] > 0.5])))
     array([False, False, False,  True])
@@ -58,7 +58,7 @@ def find_dependent(columns: Columns, feature: Columns) -> NDArray[np.bool_]:
     Examples
     --------
     >>> import numpy as np
-    >>> from umfi.frames import read_columns
+    >>> from umfi.data.frames import read_columns
     >>> coins = np.random.default_rng(0).integers(0, 2, (200, 3))
     >>> coins[:, 1] |= coins[:, 0]
     >>> columns = read_columns(coins)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
 from umfi.errors import InputError
 from umfi.jit import kernel
 from umfi.removal.steps import step_values
@@ -28,7 +28,7 @@ def find_distortion(before: Columns, after: Columns) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from umfi.frames import read_columns
+    >>> from umfi.data.frames import read_columns
     >>> rows = np.random.default_rng(0).normal(size=(300, 2))
     >>> before, after = read_columns(rows), read_columns(-3.0 * rows)
     >>> find_distortion(before, after)

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from umfi.columns import Columns, Kind, middle_ranks
-from umfi.power import predict_levels
+from umfi.data.columns import Columns, Kind, middle_ranks
 from umfi.removal.dependence import ROWS_PER_HALF, find_codes, find_dependence
+from umfi.removal.leakage import predict_levels
 from umfi.removal.protected import Cut, cut_block
 
 __all__ = ["exchange_values"]

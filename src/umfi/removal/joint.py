@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
-from umfi.contracts import ProtocolName
+from umfi.data.columns import Columns
+from umfi.data.contracts import ProtocolName
 from umfi.removal.dependence import find_dependent, find_discrete
 from umfi.removal.exchange import exchange_values
 from umfi.removal.rounds import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns, Kind
+from umfi.data.columns import Columns, Kind
 
 __all__ = ["count_levels", "merge_small_levels", "order_levels"]
 
@@ -62,7 +62,7 @@ def merge_small_levels(block: Columns, others: Columns, min_rows: int) -> Column
     Examples
     --------
     >>> import pandas as pd
-    >>> from umfi.frames import read_columns
+    >>> from umfi.data.frames import read_columns
     >>> sites = pd.DataFrame({"site": list("aaaaaaaaaabbbccddeee"), "height": range(20)})
     >>> columns = read_columns(sites)
     >>> merge_small_levels(columns.select([0]), columns.select([1]), 5).values[9:, 0]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
-from umfi.contracts import ProtocolName
+from umfi.data.columns import Columns
+from umfi.data.contracts import ProtocolName
 from umfi.removal.protected import linear_directions
 from umfi.removal.regression import regress, residuals_on
 from umfi.removal.steps import linear_step_ranks, step_values

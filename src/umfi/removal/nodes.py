@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
 from umfi.jit import kernel
 from umfi.removal.protected import Cut, cut_block
 
@@ -100,7 +100,7 @@ def find_places(block: Columns, others: Columns, rows_per_bin: int) -> list[Plac
     Examples
     --------
     >>> import numpy as np
-    >>> from umfi.frames import read_columns
+    >>> from umfi.data.frames import read_columns
     >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
     >>> place, = find_places(columns.select([0]), columns.select([1]), 50)
     >>> len(place.halves.bins), len(place.bins.bins), len(place.slow.means)

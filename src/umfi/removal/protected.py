@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns, Kind, middle_ranks
+from umfi.data.columns import Columns, Kind, middle_ranks
 from umfi.removal.levels import count_levels, merge_small_levels
 from umfi.removal.regression import find_directions
 
@@ -125,7 +125,7 @@ def cut_block(block: Columns, others: Columns, rows_per_bin: int) -> list[Cut]:
     Examples
     --------
     >>> import numpy as np
-    >>> from umfi.frames import read_columns
+    >>> from umfi.data.frames import read_columns
     >>> rainy = np.repeat([0.0, 1.0], 50)
     >>> columns = read_columns(np.column_stack([rainy, np.arange(100.0)]))
     >>> cut, = cut_block(columns.select([0]), columns.select([1]), 30)

@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, special
 
-from umfi.columns import Columns
+from umfi.data.columns import Columns
 from umfi.errors import InputError, check_count
 from umfi.forest import order_rows
-from umfi.power import find_leakage
+from umfi.removal.leakage import find_leakage
 from umfi.removal.moves import (
     equalise_covariances,
     limit_moves,

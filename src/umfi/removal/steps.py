@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns, Kind
+from umfi.data.columns import Columns, Kind
 from umfi.removal.levels import order_levels
 from umfi.removal.protected import guides_of
 from umfi.removal.regression import centre
@@ -44,7 +44,7 @@ def step_values(
     --------
     >>> import numpy as np
     >>> import pandas as pd
-    >>> from umfi.frames import read_columns
+    >>> from umfi.data.frames import read_columns
     >>> soils = pd.DataFrame({"soil": ["silt", "clay", "sand", "clay"] * 5})
     >>> wetness = np.array([[0.3], [0.9], [0.1], [0.7]] * 5)
     >>> step_values(read_columns(soils), 0, wetness)[:4]

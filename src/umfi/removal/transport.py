@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.columns import Columns
-from umfi.contracts import ProtocolName
+from umfi.data.columns import Columns
+from umfi.data.contracts import ProtocolName
 from umfi.errors import InputError, is_whole_number
 from umfi.forest import order_rows
 from umfi.jit import kernel

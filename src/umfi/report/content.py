@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from umfi.data.frames import read_columns
 from umfi.errors import InputError, listed
-from umfi.frames import read_columns
-from umfi.parts import PARTS
+from umfi.importance.parts import PARTS
 from umfi.plots import draw_svg, plot_importances, plot_parts, plot_redundancy, plot_stability
 from umfi.report.words import (
     answer_in_words,
@@ -18,7 +18,7 @@ from umfi.report.words import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from umfi.result import ImportanceResult
+    from umfi.importance.result import ImportanceResult
 
 __all__ = ["gather"]
 

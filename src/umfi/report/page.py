@@ -15,7 +15,7 @@ from umfi.errors import InputError
 from umfi.report.content import gather
 
 if TYPE_CHECKING:
-    from umfi.result import ImportanceResult
+    from umfi.importance.result import ImportanceResult
 
 __all__ = ["render_report", "write_report"]
 

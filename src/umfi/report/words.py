@@ -7,11 +7,11 @@ import re
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from umfi.comparison import COMPARED
 from umfi.errors import listed
-from umfi.methods import decompose
+from umfi.importance import decompose
+from umfi.importance.comparison import COMPARED
+from umfi.importance.result import TESTED_METHODS, ImportanceResult
 from umfi.power import POWERS
-from umfi.result import TESTED_METHODS, ImportanceResult
 
 __all__ = ["Check", "answer_in_words", "check_in_words", "code_of", "question_in_words"]
 

@@ -1,0 +1,1 @@
+"""The table and its response: reading, kinds, missing values, datasets."""

@@ -1,0 +1,379 @@
+"""Checked columns: finite numbers, with names and kinds, whose ranks are found once.
+
+Columns that are made from others, by selecting, joining or changing some, take the ranks that are
+known from where they came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.errors import unknown_name
+from umfi.forest import (
+    RankTable,
+    new_rank_table,
+    part_of_table,
+    put_ranks,
+    rank_columns,
+    take_ranks,
+)
+
+__all__ = ["MIN_ROWS", "Columns", "Kind", "middle_ranks"]
+
+# Fewer leave trees of three or four rows out of bag, which cannot be scored.
+MIN_ROWS = 10
+# A column has heavy ties when this share of its rows holds a value that many rows hold.
+MIN_TIED_SHARE = 0.1
+MIN_TIED_ROWS = 5
+
+
+class Kind(StrEnum):
+    """What the values of a column mean."""
+
+    CONTINUOUS = "continuous"
+    BOOLEAN = "boolean"
+    ORDINAL = "ordinal"
+    CATEGORICAL = "categorical"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Checked columns.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n_rows, n_columns)
+        Column-major, so that one column is contiguous. Discrete kinds hold codes.
+    names : tuple of str
+        One unique name a column.
+    kinds : tuple of Kind
+        One kind a column.
+    missing : dict
+        Name of a column to the value in it that stands for a missing one.
+    """
+
+    values: NDArray[np.float64]
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    missing: Mapping[str, float] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was found out is large, and found out again in another process.
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    # Found out once: not fields, because a copy with other values must not inherit them, and not
+    # cached_property, whose lock in Python 3.11 makes threads wait for each other.
+    @property
+    def ranks(self) -> RankTable:
+        """The ranks of every column; what is known of a column already is not sorted again."""
+        known = self.__dict__
+        if "_ranks" not in known:
+            self._write_ranks(new_rank_table(self.n_rows, self.n_columns))
+        ranks: RankTable = known["_ranks"]
+        return ranks
+
+    def _write_ranks(self, table: RankTable) -> None:
+        """Write the ranks into a table, where they stay."""
+        known = self.__dict__
+        if "_ranks" in known:
+            put_ranks(known["_ranks"], table)
+            return
+        origin: _Origin | None = known.get("_origin")
+        if origin is None:
+            rank_columns(self.values, out=table)
+            table.n_levels[:] = self.n_levels
+        else:
+            origin.write_ranks(self, table)
+        known["_ranks"] = table
+        if not isinstance(origin, _Selection):
+            known.pop("_origin", None)  # It would keep the columns alive that these came from.
+
+    @property
+    def n_levels(self) -> NDArray[np.uint16]:
+        """How many levels each column of categories has, 0 for others; shape (n_columns,)."""
+        n_levels = np.zeros(self.n_columns, dtype=np.uint16)
+        for position, kind in enumerate(self.kinds):
+            if kind is Kind.CATEGORICAL:
+                n_levels[position] = self.values[:, position].max() + 1
+        return n_levels
+
+    def is_missing(self, position: int) -> NDArray[np.bool_]:
+        """Return a mask, shape (n_rows,): where a column has no value."""
+        return self.values[:, position] == self.missing.get(self.names[position], np.nan)
+
+    @property
+    def is_stepped(self) -> NDArray[np.bool_]:
+        """A mask, shape (n_columns,): columns whose values are levels rather than measures.
+
+        Ordinals and categories, and whatever has heavy ties, be it of gaps.
+        """
+        has_levels = [
+            kind is Kind.CATEGORICAL or (kind is Kind.ORDINAL and name not in self.missing)
+            for kind, name in zip(self.kinds, self.names, strict=True)
+        ]
+        return self.has_heavy_ties | np.array(has_levels, dtype=bool)
+
+    @property
+    def has_heavy_ties(self) -> NDArray[np.bool_]:
+        """A mask, shape (n_columns,): columns with so many equal values that they are steps.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from umfi.data.frames import read_columns
+        >>> rows = np.arange(40.0)
+        >>> read_columns(np.column_stack([rows, rows % 2, np.maximum(rows, 10)])).has_heavy_ties
+        array([False,  True,  True])
+        """
+        known = self.__dict__
+        if "_has_heavy_ties" not in known:
+            origin = known.get("_origin")
+            if isinstance(origin, _Selection):
+                known["_has_heavy_ties"] = origin.parent.has_heavy_ties[origin.positions]
+            else:
+                known["_has_heavy_ties"] = self._find_heavy_ties()
+        is_tied: NDArray[np.bool_] = known["_has_heavy_ties"]
+        return is_tied
+
+    def _find_heavy_ties(self) -> NDArray[np.bool_]:
+        is_tied = np.zeros(self.n_columns, dtype=bool)
+        for position, column in enumerate(self.values.T):
+            counts = np.unique(column, return_counts=True)[1]
+            n_tied = counts[counts >= MIN_TIED_ROWS].sum()
+            is_tied[position] = n_tied >= MIN_TIED_SHARE * self.n_rows
+        return is_tied
+
+    def _made_from(self, origin: _Origin) -> Columns:
+        self.__dict__["_origin"] = origin
+        return self
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Return the number of columns."""
+        return int(self.values.shape[1])
+
+    def index(self, feature: str | int) -> int:
+        """Return the position of a feature given by name, or else by position."""
+        if str(feature) in self.names:
+            return self.names.index(str(feature))
+        is_position = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
+        if is_position and -self.n_columns <= int(feature) < self.n_columns:
+            return int(feature) % self.n_columns
+        raise unknown_name("feature", feature, self.names)
+
+    def select(self, indices: Sequence[int] | NDArray[np.intp]) -> Columns:
+        """Return the columns at these positions, in this order."""
+        positions = np.asarray(indices, dtype=np.intp)
+        if np.array_equal(positions, np.arange(self.n_columns)):
+            return self
+        chosen = positions.tolist()
+        selected = Columns(
+            values=np.asfortranarray(self.values[:, positions]),
+            names=tuple([self.names[position] for position in chosen]),
+            kinds=tuple([self.kinds[position] for position in chosen]),
+            missing=self.missing
+            and {
+                self.names[position]: self.missing[self.names[position]]
+                for position in chosen
+                if self.names[position] in self.missing
+            },
+        )
+        return selected._made_from(_Selection(self, positions))
+
+    def without(self, positions: int | Sequence[int]) -> Columns:
+        """Return all columns but those at these positions."""
+        return self.select(np.delete(np.arange(self.n_columns), positions))
+
+    def with_changed(
+        self, values: NDArray[np.float64], is_changed: NDArray[np.bool_] | None = None
+    ) -> Columns:
+        """Return columns of the same names with other values, which are continuous.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (n_rows, n_columns)
+        is_changed : ndarray of bool, shape (n_columns,), optional
+            Where the values are others; everywhere by default.
+        """
+        if is_changed is None or is_changed.all():
+            is_changed = np.ones(self.n_columns, dtype=bool)
+        kinds = [
+            Kind.CONTINUOUS if flag else kind
+            for kind, flag in zip(self.kinds, is_changed, strict=True)
+        ]
+        changed = Columns(
+            values=np.asfortranarray(values),
+            names=self.names,
+            kinds=tuple(kinds),
+            missing={
+                name: self.missing[name]
+                for name, flag in zip(self.names, is_changed, strict=True)
+                if name in self.missing and not flag
+            },
+        )
+        if is_changed.all():
+            return changed
+        return changed._made_from(_Change(self, is_changed))
+
+    def to_ranks(self) -> Columns:
+        """Return the columns as ranks between 0 and 1, which are the same in any units.
+
+        Booleans and categories stay as they are.
+        """
+        values, missing = self.values.copy(order="F"), dict(self.missing)
+        for position, (name, kind) in enumerate(zip(self.names, self.kinds, strict=True)):
+            if kind in (Kind.BOOLEAN, Kind.CATEGORICAL):
+                continue
+            values[:, position] = middle_ranks(self.values[:, position])
+            if name in missing and self.is_missing(position).any():
+                missing[name] = float(values[self.is_missing(position), position][0])
+        return replace(self, values=values, missing=missing)
+
+    def take_rows(self, rows: NDArray[np.intp]) -> Columns:
+        """Return these rows of every column."""
+        return replace(self, values=np.asfortranarray(self.values[rows]))
+
+    def prepend(self, other: Columns) -> Columns:
+        """Return the other columns followed by these."""
+        values = np.empty((self.n_rows, other.n_columns + self.n_columns), order="F")
+        values[:, : other.n_columns] = other.values
+        values[:, other.n_columns :] = self.values
+        joined = Columns(
+            values=values,
+            names=other.names + self.names,
+            kinds=other.kinds + self.kinds,
+            missing={**other.missing, **self.missing},
+        )
+        return joined._made_from(_Join(other, self))
+
+    def to_numbers(self) -> NDArray[np.float64]:
+        """Return the columns as numbers for those who calculate with them, shape (n_rows, any).
+
+        Categories become an indicator for each level, and a column with missing values its values
+        with their mean in the gaps, and an indicator of these.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from umfi.data.frames import read_columns
+        >>> soils = pd.DataFrame({"soil": ["clay", "sand", "silt", "clay"] * 5})
+        >>> read_columns(soils).to_numbers()[:3]
+        array([[1., 0., 0.],
+               [0., 1., 0.],
+               [0., 0., 1.]])
+        """
+        if Kind.CATEGORICAL not in self.kinds and not self.missing:
+            return self.values
+        numbers: list[NDArray[Any]] = []
+        for position, kind in enumerate(self.kinds):
+            column = self.values[:, position]
+            if kind is Kind.CATEGORICAL:
+                numbers += [column == level for level in np.unique(column)]
+            elif self.names[position] in self.missing:
+                is_gap = self.is_missing(position)
+                known = column[~is_gap].mean() if not is_gap.all() else 0.0
+                numbers += [np.where(is_gap, known, column), is_gap]
+            else:
+                numbers.append(column)
+        values = np.empty((self.n_rows, len(numbers)), order="F")
+        for place, column in enumerate(numbers):
+            values[:, place] = column
+        return values
+
+    def is_constant(self) -> NDArray[np.bool_]:
+        """Return a mask, shape (n_columns,): columns that hold one value only."""
+        if self.n_columns == 0:
+            return np.zeros(0, dtype=bool)
+        return np.all(self.values == self.values[:1], axis=0)
+
+    def first_copies(self) -> NDArray[np.intp]:
+        """Return for each column the position of the first column of its kind with its values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from umfi.data.frames import read_columns
+        >>> rows = np.arange(20.0)
+        >>> read_columns(np.column_stack([rows, -rows, rows])).first_copies()
+        array([0, 1, 0])
+        """
+        first: dict[tuple[bool, float | None, bytes], int] = {}
+        # Adding zero turns -0.0 into 0.0, which is the same value with other bytes. Codes of
+        # categories are no numbers.
+        keys = (
+            (
+                kind is Kind.CATEGORICAL,
+                self.missing.get(name),
+                hashlib.blake2b(column + 0.0).digest(),
+            )
+            for column, kind, name in zip(self.values.T, self.kinds, self.names, strict=True)
+        )
+        return np.array(
+            [first.setdefault(key, position) for position, key in enumerate(keys)], dtype=np.intp
+        )
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """Columns taken from others."""
+
+    parent: Columns
+    positions: NDArray[np.intp]
+
+    def write_ranks(self, columns: Columns, table: RankTable) -> None:
+        put_ranks(take_ranks(self.parent.ranks, self.positions), table)
+
+
+@dataclass(frozen=True)
+class _Join:
+    """Columns put side by side."""
+
+    first: Columns
+    second: Columns
+
+    def write_ranks(self, columns: Columns, table: RankTable) -> None:
+        # The parts are scored as well; their ranks stay where they are written.
+        n_first = self.first.n_columns
+        self.first._write_ranks(part_of_table(table, 0, n_first))
+        self.second._write_ranks(part_of_table(table, n_first, columns.n_columns))
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Columns some of which have other values than before."""
+
+    parent: Columns
+    is_changed: NDArray[np.bool_]
+
+    def write_ranks(self, columns: Columns, table: RankTable) -> None:
+        kept, changed = np.flatnonzero(~self.is_changed), np.flatnonzero(self.is_changed)
+        put_ranks(take_ranks(self.parent.ranks, kept), table, kept)
+        put_ranks(rank_columns(columns.values[:, changed]), table, changed)
+
+
+_Origin = _Selection | _Join | _Change
+
+
+def middle_ranks(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where each value stands, between 0 and 1; equal values stand together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> middle_ranks(np.array([3.0, 1.0, 3.0, 7.0]))
+    array([0.5  , 0.125, 0.5  , 0.875])
+    """
+    _, value_of_row, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return ((np.cumsum(counts) - counts / 2.0) / len(column))[value_of_row]

@@ -1,6 +1,0 @@
-"""A user's data file becomes a table and a response: for the command line."""
-
-from umfi.datafiles.preparing import Prepared, prepare
-from umfi.datafiles.reading import DataFile, read_data_file
-
-__all__ = ["DataFile", "Prepared", "prepare", "read_data_file"]

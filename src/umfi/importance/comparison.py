@@ -1,0 +1,297 @@
+"""Several methods and powers on one table."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from umfi.data.contracts import PredictivePower
+from umfi.data.target import read_target
+from umfi.errors import InputError, listed, unknown_name
+from umfi.execution import Budget, Streams
+from umfi.execution.checkpoint import Checkpoint, read_checkpoint
+from umfi.importance import (
+    ablation,
+    bivariate,
+    conditional_permutation,
+    marginal_contribution,
+    permutation,
+    ultra_marginal,
+)
+from umfi.importance.result import ImportanceResult
+from umfi.power import ForestPower, find_power
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["COMPARED", "Comparison", "compare"]
+
+# By name, in the order in which they are compared.
+COMPARED: dict[str, Callable[..., ImportanceResult]] = {
+    "ultra_marginal": ultra_marginal,
+    "marginal_contribution": marginal_contribution,
+    "ablation": ablation,
+    "bivariate": bivariate,
+    "permutation": permutation,
+    "conditional_permutation": conditional_permutation,
+}
+# Marginal contribution takes long, so it is compared where it is asked for.
+DEFAULT_METHODS = ("ultra_marginal", "ablation", "bivariate", "permutation")
+# These look into the trees of a forest.
+FOREST_METHODS = ("permutation", "conditional_permutation")
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """What :func:`umfi.compare` found.
+
+    Attributes
+    ----------
+    results : dict
+        The result of each method and power, by the name of its column in :attr:`table`.
+    own_notes : tuple of str
+        What is to be said of none of them.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+    >>> found = umfi.compare(X, y, methods=["ultra_marginal", "ablation"], random_state=0)
+    >>> list(found.table)
+    ['feature', 'ultra_marginal', 'ablation']
+    """
+
+    results: dict[str, ImportanceResult]
+    own_notes: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a feature, a column of importances for each result, sorted by the first."""
+        import pandas as pd
+
+        table = pd.DataFrame({name: result.importances for name, result in self.results.items()})
+        first = next(iter(self.results))
+        table = table.sort_values(first, ascending=False, kind="stable")
+        return table.rename_axis("feature").reset_index()
+
+    @property
+    def ranks(self) -> pd.DataFrame:
+        """The same with ranks, 1 for the most important."""
+        table = self.table.set_index("feature")
+        return table.rank(ascending=False, method="min").astype("Int64").reset_index()
+
+    @property
+    def agreement(self) -> pd.DataFrame:
+        """Rank correlations (Spearman's) between the results."""
+        return self.table.set_index("feature").corr(method="spearman")
+
+    def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
+        """Draw the importances of each result as bars side by side, and return the axes."""
+        from umfi.plots import plot_comparison
+
+        return plot_comparison(self, axes=axes)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know, of any of the results."""
+        of_results = (note for result in self.results.values() for note in result.notes)
+        return list(dict.fromkeys([*self.own_notes, *of_results]))
+
+    def __repr__(self) -> str:
+        """Return the table with what it is, in which units, and the notes."""
+        table = self._printed_table().to_string(index=False, float_format="{:.4f}".format)
+        return "\n".join([self._headline(), table, *(f"Note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        table = self._printed_table().to_html(index=False, float_format="{:.4f}".format, border=0)
+        small = "".join(f"<p><small>Note: {escape(note)}</small></p>" for note in self.notes)
+        return f"<div><p><b>{escape(self._headline())}</b></p>{table}{small}</div>"
+
+    def _headline(self) -> str:
+        settings = next(iter(self.results.values())).settings
+        return (
+            f"importances for {settings.get('target', 'y')!r} ({settings.get('n_rows', 0)} rows, "
+            f"{settings.get('n_features', 0)} features)"
+        )
+
+    def _printed_table(self) -> pd.DataFrame:
+        units = {
+            name: f"{name} [{result.settings.get('measure', 'score')}]"
+            for name, result in self.results.items()
+        }
+        return self.table.rename(columns=units)
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]] | None = None,
+    powers: Sequence[Any] | Mapping[str, Any] = ("forest",),
+    task: str = "auto",
+    random_state: Any = None,
+    **arguments: Any,
+) -> Comparison:
+    """Return the importances that several methods and powers give to the same features.
+
+    Parameters
+    ----------
+    X : frame or array, shape (n_rows, n_features)
+    y : series or array, shape (n_rows,)
+    methods : sequence of str, or dict, optional
+        Names such as ``"ultra_marginal"`` and ``"ablation"``; or any name to arguments, such as
+        ``{"with linear removal": {"method": "ultra_marginal", "remover": "linear"}}``. By default
+        ultra-marginal importance, ablation, bivariate association and, if all powers are forests,
+        permutation.
+    powers : sequence, or dict
+        What measures predictive power, as ``power=`` of the methods; each method is run with each.
+        A dictionary gives them names.
+    task : {"auto", "regression", "classification"}
+    random_state : None, int, Generator or SeedSequence
+        The same for all, so that methods differ in nothing else.
+    **arguments
+        For all methods that know them, such as ``repeats=20`` or ``remover="linear"``.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("nonlinear_interactions", n=300, random_state=0)
+    >>> found = umfi.compare(
+    ...     X, y, methods=["ultra_marginal"], powers=["forest", "linear"], random_state=0
+    ... )
+    >>> list(found.table)
+    ['feature', 'ultra_marginal, forest', 'ultra_marginal, linear']
+    """
+    if "power" in arguments:
+        raise InputError("compare takes several powers: pass powers=[...] instead of power=.")
+    by_power = _read_powers(powers)
+    known = {name for method in COMPARED for name in _arguments_of(method)}
+    for name in arguments:
+        if name not in known:
+            raise unknown_name("argument", name, sorted(known))
+    found_task = read_target(y, task=task).task
+    seed = Streams.from_random_state(_find_seed(random_state, arguments)).entropy
+    notes: tuple[str, ...] = ()
+    if methods is None:
+        found_powers = [find_power(power, found_task) for power in by_power.values()]
+        are_forests = all(isinstance(power, ForestPower) for power in found_powers)
+        methods = [m for m in DEFAULT_METHODS if are_forests or m not in FOREST_METHODS]
+        if not are_forests:
+            left_out = [m for m in DEFAULT_METHODS if m in FOREST_METHODS]
+            notes = (f"Left out, being for forests alone: {listed(left_out)}.",)
+    calls: dict[str, tuple[str, dict[str, Any]]] = {}
+    for label, (method, own) in _read_methods(methods).items():
+        taken = _arguments_of(method)
+        shared = {name: value for name, value in arguments.items() if name in taken}
+        for power_name, power in by_power.items():
+            used = own.get("power", power)
+            _refuse_power(method, used, find_power(used, found_task))
+            name = label if len(by_power) == 1 else f"{label}, {power_name}"
+            settings = {"power": power, "task": task, "random_state": seed, **shared, **own}
+            calls[name] = (method, settings)
+    kept_in = Checkpoint.read(arguments.get("checkpoint"))
+    budget = Budget(arguments.get("time_limit"))
+    results: dict[str, ImportanceResult] = {}
+    for name, (method, settings) in calls.items():
+        if kept_in is not None:
+            settings["checkpoint"] = replace(kept_in, label=name)
+        # What one method leaves is for those after it.
+        share = settings["time_limit"] = budget.share(len(calls) - len(results))
+        try:
+            results[name] = COMPARED[method](X, y, **settings)
+        except InputError:
+            if not results or not share.is_over:
+                raise  # Others than for want of time.
+        except KeyboardInterrupt:
+            if not results or kept_in is not None:
+                raise
+        if share.is_interrupted:
+            break
+    return Comparison(results, notes)
+
+
+def _find_seed(random_state: Any, arguments: Mapping[str, Any]) -> Any:
+    """Return the seed, which is that of the runs in a checkpoint if none is given."""
+    kept_in = Checkpoint.read(arguments.get("checkpoint"))
+    if random_state is not None or kept_in is None or not kept_in.file.is_file():
+        return random_state
+    return next((run.identity.get("random_state") for run in read_checkpoint(kept_in.file)), None)
+
+
+def _arguments_of(method: str) -> set[str]:
+    """Return the names of what a method can be told, beside data and power."""
+    return set(inspect.signature(COMPARED[method]).parameters) - {"X", "y", "power"}
+
+
+def _read_methods(
+    methods: Sequence[str] | Mapping[str, Mapping[str, Any]],
+) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return by label a method and its own arguments."""
+    is_listed = isinstance(methods, Sequence | Mapping) and not isinstance(methods, str)
+    if not is_listed or not methods:
+        raise InputError(
+            f"methods={methods!r} is not valid: pass a list such as {list(DEFAULT_METHODS)}."
+        )
+    wanted: dict[str, tuple[str, dict[str, Any]]] = {}
+    for label in methods:
+        own = methods[label] if isinstance(methods, Mapping) else {}
+        if not isinstance(own, Mapping):
+            raise InputError(
+                f"methods[{label!r}]={own!r} is not valid: pass arguments, such as "
+                "{'method': 'ablation'}."
+            )
+        method = own.get("method", label)
+        if not isinstance(method, str) or method not in COMPARED:
+            raise unknown_name("method", method, COMPARED)
+        valid = _arguments_of(method) | {"method", "power"}
+        for name in own:
+            if name not in valid:
+                raise unknown_name(f"argument of {method}", name, sorted(valid))
+        if str(label) in wanted:
+            raise InputError(f"methods= names {label!r} twice: pass each once.")
+        wanted[str(label)] = (
+            method,
+            {name: value for name, value in own.items() if name != "method"},
+        )
+    return wanted
+
+
+def _read_powers(powers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return powers by the name that is shown."""
+    if isinstance(powers, Mapping):
+        named = {str(name): power for name, power in powers.items()}
+    elif isinstance(powers, Sequence) and not isinstance(powers, str):
+        named = {_name_power(power): power for power in powers}
+    else:
+        named = {}
+    if not named:
+        raise InputError(f"powers={powers!r} is not valid: pass a list such as ['forest'].")
+    if len(named) < len(powers):
+        raise InputError(
+            "Two of powers= have the same name: give them names, as {'first': ..., 'second': ...}."
+        )
+    return named
+
+
+def _refuse_power(method: str, power: Any, chosen: PredictivePower) -> None:
+    """Raise before anything long starts if a method cannot be run with a power."""
+    if method in FOREST_METHODS and not isinstance(chosen, ForestPower):
+        raise InputError(
+            f"{method} looks into the trees of a forest, so power={power!r} cannot be compared "
+            f"with it: leave {method} out of methods=."
+        )
+
+
+def _name_power(power: Any) -> str:
+    """Return a short name for a power."""
+    if isinstance(power, str):
+        return power
+    return str(getattr(power, "__name__", None) or repr(power))

@@ -1,0 +1,204 @@
+"""What two features share, and what they say only together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from umfi.data.columns import Columns, Kind
+from umfi.data.contracts import DependenceRemover
+from umfi.data.target import Target, centred_responses
+from umfi.importance.features import Feature, with_copies
+from umfi.importance.problem import Problem
+from umfi.power import score_columns
+from umfi.power.points import to_unit_variance
+
+__all__ = ["PairEffects", "find_pair_effects"]
+
+# What a column says by itself is told by straight lines between quantiles, fewer where there are
+# few rows for each of all the lines that are fitted.
+KNOTS = np.array([0.5, 0.25, 0.75, 0.1, 0.9, 0.03, 0.97, 0.375, 0.625, 0.01, 0.99])
+ROWS_PER_KNOT = 10
+# In ranks from 0 to 1: far more than the distance of neighbours, little beside all there is to say.
+BLUR = 0.02
+
+
+class PairEffects(NamedTuple):
+    """What was found of a pair in one run, in R².
+
+    Attributes
+    ----------
+    sharing : float
+        How much less the feature says without what the partner tells about it.
+    interaction : float
+        How much more both say together than the sum of what each says without the other.
+    """
+
+    sharing: float
+    interaction: float
+
+
+def find_pair_effects(
+    problem: Problem, remover: DependenceRemover, feature: Feature, partner: Feature, run: int
+) -> PairEffects:
+    """Return what a feature and a partner share and say together, in the rows of one run.
+
+    All that is compared comes in two: with the partner, and with a permuted copy of it.
+    """
+    columns, target = problem.rows_of(run)
+    responses = centred_responses(target)
+    if not responses.any():  # A subsample may miss all variation.
+        return PairEffects(0.0, 0.0)
+    pair = _Pair(problem, remover, (feature.name, partner.name, run))
+    own = columns.select(feature.positions)
+    rows = pair.generator("permutation").permutation(columns.n_rows)
+    candidates = with_copies(columns.select(partner.positions), [rows])
+    context = _make_context(pair, columns, feature, partner, own, candidates)
+    sharing = _find_sharing(pair, context, own, candidates, responses)
+    originals = problem.columns.first_copies()
+    is_copy = set(originals[list(partner.positions)]) <= set(originals[list(feature.positions)])
+    interaction = 0.0 if is_copy else _find_interaction(pair, context, own, candidates, responses)
+    return PairEffects(sharing, interaction)
+
+
+class _Pair(NamedTuple):
+    """How the columns of one pair and run are transformed and scored.
+
+    Attributes
+    ----------
+    problem : Problem
+    remover : DependenceRemover
+    stream : tuple
+        Name of the random stream.
+    """
+
+    problem: Problem
+    remover: DependenceRemover
+    stream: tuple[str | int, ...]
+
+    def generator(self, what: str) -> np.random.Generator:
+        return self.problem.streams.generator(*self.stream, what)
+
+    def remove(self, columns: Columns, protected: Sequence[Columns], what: str) -> Columns:
+        # The same random numbers for partner and copy, so that they differ in nothing else.
+        rng = self.generator(f"removal, {what}")
+        return self.remover.remove(columns, protected, protocol="matched", rng=rng)
+
+    def score(self, columns: Columns, responses: NDArray[np.float64]) -> float:
+        """Return R² over all responses."""
+        seed = self.problem.streams.seed(*self.stream, "power")
+        sizes = np.sum(responses**2, axis=0)
+        scores = [
+            score_columns(self.problem.power, columns, Target("regression", response), seed)
+            for response, size in zip(responses.T, sizes, strict=True)
+            if size > 0.0
+        ]
+        return float(np.dot(sizes[sizes > 0.0], scores) / sizes.sum())
+
+
+def _make_context(
+    pair: _Pair,
+    columns: Columns,
+    feature: Feature,
+    partner: Feature,
+    own: Columns,
+    candidates: Sequence[Columns],
+) -> Columns:
+    """Return all others without what they tell about the feature and a candidate together."""
+    originals = columns.first_copies()
+    is_used = (originals == np.arange(columns.n_columns)) & ~columns.is_constant()
+    is_used[originals[[*feature.positions, *partner.positions]]] = False
+    others = columns.select(np.flatnonzero(is_used))
+    rest = pair.remove(others, [candidate.prepend(own) for candidate in candidates], "others")
+    return rest.select(np.flatnonzero(~rest.is_constant()))
+
+
+def _find_sharing(
+    pair: _Pair,
+    context: Columns,
+    own: Columns,
+    candidates: Sequence[Columns],
+    responses: NDArray[np.float64],
+) -> float:
+    """Return how much less the feature says without what the partner tells about it."""
+    without_partner, without_copy = (
+        pair.score(context.prepend(_blur(pair, pair.remove(own, [one], "own"))), responses)
+        for one in candidates
+    )
+    return without_copy - without_partner
+
+
+def _blur(pair: _Pair, columns: Columns) -> Columns:
+    """Return columns as ranks with some noise.
+
+    What removal leaves of a column is spread too evenly over the protected one: next to a row of
+    one value lies a row of another, so that neighbours tell the partner upside down.
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(columns.values, axis=0) / columns.n_rows
+    noise = pair.generator("blur").normal(0.0, BLUR, ranks.shape)
+    return columns.with_changed(np.where(columns.is_constant(), columns.values, ranks + noise))
+
+
+def _find_interaction(
+    pair: _Pair,
+    context: Columns,
+    own: Columns,
+    candidates: Sequence[Columns],
+    responses: NDArray[np.float64],
+) -> float:
+    """Return how much more the feature says beside the partner, main effects set aside."""
+    rest = responses - _fit_main_effects([own, *candidates], responses)
+    share = np.sum(rest**2) / np.sum(responses**2)
+    if share < np.finfo(float).eps:  # Main effects are all there is.
+        return 0.0
+    copy = own.take_rows(pair.generator("copy of the feature").permutation(own.n_rows))
+    beside_partner, beside_copy = (
+        pair.score(context.prepend(one).prepend(own), rest)
+        - pair.score(context.prepend(one).prepend(copy), rest)
+        for one in (pair.remove(candidate, [own], "candidate") for candidate in candidates)
+    )
+    return float(share * (beside_partner - beside_copy))
+
+
+def _fit_main_effects(
+    blocks: Sequence[Columns], responses: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what columns say each by itself, fitted to all of them at once.
+
+    A partner and its copy are fitted alike, so that what is lost by chance is lost to both.
+    """
+    n_rows = len(responses)
+    n_columns = sum(block.n_columns for block in blocks)
+    n_knots = int(np.clip(n_rows // (ROWS_PER_KNOT * n_columns) - 2, 1, len(KNOTS)))
+    effects = [
+        _main_effects(block.values[:, position], block.kinds[position], KNOTS[:n_knots])
+        for block in blocks
+        for position in range(block.n_columns)
+    ]
+    basis = np.concatenate([np.ones((n_rows, 1)), *effects], axis=1)
+    return np.asarray(basis @ np.linalg.lstsq(basis, responses, rcond=None)[0])
+
+
+def _main_effects(
+    values: NDArray[np.float64], kind: Kind, knots: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what a function of a column is made of, shape (n_rows, any).
+
+    Indicators of levels where there are few, otherwise straight lines that bend at quantiles.
+    """
+    from scipy.stats import rankdata
+
+    levels = np.unique(values)
+    if kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or len(levels) <= len(knots) + 2:
+        return (values[:, np.newaxis] == levels[:-1]).astype(np.float64)
+    scaled = to_unit_variance(values[:, np.newaxis])
+    bends = np.maximum(scaled - np.quantile(scaled, knots), 0.0)
+    ranks = ((rankdata(values) - 0.5) / len(values))[:, np.newaxis]
+    # Curves as well: what lies beyond the last bend is where curves are steepest.
+    return np.column_stack([scaled, scaled**2, ranks, ndtri(ranks), bends])

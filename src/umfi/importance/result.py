@@ -1,0 +1,480 @@
+"""What every method returns: scores for each feature and repeat, and the settings behind them."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from umfi.errors import InputError, check_level, listed, unknown_name
+from umfi.importance.parts import PARTS, describe_parts, estimate_parts, note_negative_parts
+from umfi.inference import (
+    MAX_INTERVAL_SHARE,
+    MIN_INTERVAL_REPEATS,
+    MIN_INTERVAL_SHARE,
+    adjust_p_values,
+    row_interval,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["SCORE_COLUMNS", "TESTED_METHODS", "ImportanceResult", "load_result"]
+
+SCORE_COLUMNS = (
+    "feature",
+    "repeat",
+    "score_with",
+    "score_without",
+    "importance",
+    "standard_error",
+)
+
+# Those that take test="permutation".
+TESTED_METHODS = ("ultra_marginal", "decompose", "ablation", "bivariate")
+
+FRAME_NAMES = ("scores", "tests", "part_scores", "part_tests")
+
+# Columns of numbers that may be missing.
+NUMBERS = ["leakage", "standard_error"]
+
+FORMAT_NAME = "umfi.ImportanceResult"
+FORMAT_VERSION = 4
+
+# A repr longer than a screen is not read.
+MAX_PRINTED_ROWS = 20
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ImportanceResult:
+    """Importances of the features of a table.
+
+    Attributes
+    ----------
+    scores : DataFrame
+        A row for each feature and repeat: ``feature, repeat, score_with, score_without,
+        importance, standard_error``; the importance is the difference of the two scores, except
+        where a method says that it floors or clips, and its standard error, from the rows of the
+        fit, is missing where the power only scores. Features stand in the order of the table's
+        columns.
+    settings : dict
+        The method, its arguments (``random_state`` as the seed and ``task`` as the task that was
+        used; objects as the code that makes them), and what was found out about the data.
+        ``settings["notes"]`` lists what a reader should know.
+    tests : DataFrame, optional
+        A row for each feature where a test was asked for: ``feature, p_value, tail,
+        n_permutations, leakage, leaks``; see :attr:`table`.
+    part_scores : DataFrame, optional
+        Like ``scores``, of each ``part`` that :func:`umfi.decompose` finds.
+    part_tests : DataFrame, optional
+        Like ``tests``, of the parts ``"alone"`` and ``"irreplaceable"``.
+
+    Examples
+    --------
+    >>> import umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=100, random_state=0)
+    >>> result = umfi.bivariate(X, y, random_state=0)
+    >>> list(result.importances.index)
+    ['x1', 'x2', 'x3', 'x4']
+    """
+
+    scores: pd.DataFrame
+    settings: dict[str, Any]
+    tests: pd.DataFrame | None = None
+    part_scores: pd.DataFrame | None = None
+    part_tests: pd.DataFrame | None = None
+
+    @property
+    def importances(self) -> pd.Series:
+        """Mean importance of each feature, in the order of the columns; larger says more."""
+        return self.scores.groupby("feature", sort=False)["importance"].mean().rename("importance")
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a feature, largest first, with what was asked for.
+
+        ``feature, importance``; ``low, high``, the 95 % interval of :meth:`intervals`; ``spread``,
+        the standard deviation over the repeats where there are several, which is not a confidence
+        interval; and after a test ``p_value``, ``q_value``
+        (adjusted for the false discovery rate), ``related`` (at the test's level), ``tail`` (the
+        p-value is read off a fitted tail), ``leakage`` and ``leaks`` (do not trust the p-value:
+        the other features tell more about the feature than about its permuted copies); and
+        ``remover``, where it was chosen for each feature. Of :func:`umfi.decompose` also
+        ``alone, together, irreplaceable, replaceable``, each with ``_low`` and ``_high`` where
+        there are intervals, and with ``_p_value`` where it was tested.
+        """
+        import pandas as pd
+
+        grouped = self.scores.groupby("feature", sort=False)["importance"]
+        table = pd.DataFrame({"importance": self.importances})
+        intervals = self._find_intervals(0.95).set_index("feature")
+        if intervals["low"].notna().any():
+            table = table.join(intervals)
+        if self.tests is not None:
+            tests = self.tests.set_index("feature")
+            table["p_value"] = tests["p_value"]
+            adjusted = adjust_p_values(tests["p_value"].to_numpy(), "fdr")
+            table["q_value"] = pd.Series(adjusted, index=tests.index)
+            table["related"] = table["q_value"] <= self.settings.get("alpha", 0.05)
+            table["tail"] = tests["tail"]
+            table["leakage"] = tests["leakage"]
+            table["leaks"] = tests["leaks"]
+        if self.n_repeats > 1:
+            table["spread"] = grouped.std()
+        if self.part_scores is not None:
+            table = table.join(self._wide_parts())
+        table = table.sort_values("importance", ascending=False, kind="stable")
+        return table.rename_axis("feature").reset_index()
+
+    def related(self, alpha: float = 0.05, control: str = "fdr") -> list[str]:
+        """Return the names of the related features, in the order of the columns.
+
+        Parameters
+        ----------
+        alpha : float
+            Level of the control.
+        control : {"fdr", "by", "holm", "none"}
+            What is kept below the level: the false discovery rate (Benjamini and Hochberg; for
+            any dependence between tests ``"by"``, Benjamini and Yekutieli), the chance of any
+            false positive (``"holm"``), or of one for each feature (``"none"``).
+
+        Examples
+        --------
+        >>> import umfi
+        >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+        >>> result = umfi.ultra_marginal(X, y, test="permutation", random_state=0)
+        >>> result.related(), result.related(alpha=0.01, control="holm")
+        (['x1', 'x2', 'x3'], ['x1', 'x2', 'x3'])
+        """
+        level = check_level("alpha", alpha)
+        if self.tests is None:
+            raise InputError(
+                "There are no p-values: run umfi.ultra_marginal, ablation, bivariate or decompose "
+                "with test='permutation'."
+            )
+        adjusted = adjust_p_values(self.tests["p_value"].to_numpy(), control)
+        return [str(name) for name in self.tests["feature"][adjusted <= level]]
+
+    def intervals(self, level: float = 0.95) -> pd.DataFrame:
+        """Return confidence intervals: ``feature, low, high``, in the order of the columns.
+
+        They are for the importance that fits of this many rows find, and come from the rows of
+        the same fit: the importance is a mean over rows of what one row gains by the feature. As
+        rows grow in number that is the importance of the population; a forest of few rows may
+        find less (docs/inference.md). Powers that only score have none, unless the method is run
+        with ``subsample=0.5`` and 20 repeats or more.
+
+        Examples
+        --------
+        >>> import umfi
+        >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+        >>> result = umfi.ultra_marginal(X, y, random_state=0)
+        >>> wide, narrow = result.intervals(level=0.99), result.intervals(level=0.5)
+        >>> bool((wide["high"] > narrow["high"]).all())
+        True
+        """
+        found = self._find_intervals(check_level("level", level))
+        if found["low"].isna().all():
+            raise InputError(
+                f"There are no intervals, because this method or power only scores: run it with "
+                f"subsample=0.5 ({MIN_INTERVAL_SHARE} to {MAX_INTERVAL_SHARE}) and "
+                f"repeats={MIN_INTERVAL_REPEATS} or more."
+            )
+        return found
+
+    def _find_intervals(self, level: float) -> pd.DataFrame:
+        """Return ``feature, low, high``, NaN where they are unknown."""
+        import pandas as pd
+
+        # Results of earlier versions have none.
+        scores = {"standard_error": float("nan")} | dict(self.scores)
+        rows = [
+            (
+                feature,
+                *row_interval(
+                    own["importance"].to_numpy(),
+                    own["standard_error"].to_numpy(),
+                    self._sampled_share,
+                    self.settings.get("n_rows", 1),
+                    level,
+                ),
+            )
+            for feature, own in pd.DataFrame(scores).groupby("feature", sort=False)
+        ]
+        return pd.DataFrame(rows, columns=["feature", "low", "high"])
+
+    def parts(self, level: float = 0.95) -> pd.DataFrame:
+        """Return what importances consist of: ``feature, part, estimate, low, high, p_value``.
+
+        Four rows a feature; see :func:`umfi.decompose`. Intervals at the level, and p-values of
+        ``alone`` and ``irreplaceable``, are missing where they were not asked for.
+
+        Examples
+        --------
+        >>> import umfi
+        >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
+        >>> result = umfi.decompose(X, y, repeats=2, random_state=0)
+        >>> result.parts()["part"].tolist()[:4]
+        ['alone', 'together', 'irreplaceable', 'replaceable']
+        """
+        import pandas as pd
+
+        level = check_level("level", level)
+        if self.part_scores is None:
+            raise InputError("There are no parts: run umfi.decompose instead of a method.")
+        parts = estimate_parts(
+            self.part_scores, self._sampled_share, self.settings.get("n_rows", 1), level
+        )
+        if self.part_tests is None:
+            return parts.assign(p_value=float("nan"))
+        p_values = self.part_tests.set_index(["feature", "part"])["p_value"]
+        keys = pd.MultiIndex.from_frame(parts[["feature", "part"]])
+        return parts.assign(p_value=p_values.reindex(keys).to_numpy())
+
+    def _wide_parts(self) -> pd.DataFrame:
+        """Return the parts for the table, one row a feature."""
+        import pandas as pd
+
+        parts = self.parts()
+        names = {"estimate": "{}", "low": "{}_low", "high": "{}_high", "p_value": "{}_p_value"}
+        columns = {}
+        for part in PARTS:
+            own = parts[parts["part"] == part].set_index("feature")
+            for value, name in names.items():
+                if value == "estimate" or own[value].notna().any():
+                    columns[name.format(part)] = own[value]
+        return pd.DataFrame(columns)
+
+    @property
+    def _sampled_share(self) -> float:
+        n_rows = self.settings.get("n_rows", 1)
+        return float((self.settings.get("n_sampled_rows") or n_rows) / n_rows)
+
+    @property
+    def n_repeats(self) -> int:
+        """Number of repeats behind each importance."""
+        return int(self.scores["repeat"].nunique())
+
+    def plot(self, ax: Axes | None = None, *, kind: str | None = None, **arguments: Any) -> Axes:
+        """Draw the result, and return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            A new figure of fitting size by default.
+        kind : {"importances", "parts", "stability"}, optional
+            Bars, largest first; bars made up of their parts; or the ranks over the repeats. By
+            default bars, made up of their parts where these are known.
+        **arguments
+            Such as ``max_features=30``; see :mod:`umfi.plots`.
+        """
+        from umfi.plots import plot_importances, plot_parts, plot_stability
+
+        draw_by_kind = {
+            "importances": plot_importances,
+            "parts": plot_parts,
+            "stability": plot_stability,
+        }
+        if ax is not None and not hasattr(ax, "barh"):
+            raise InputError(
+                f"ax={ax!r} are no axes: result.plot().figure.savefig('importance.png') writes a "
+                "file."
+            )
+        if kind is None:
+            kind = "importances" if self.part_scores is None else "parts"
+        if kind not in draw_by_kind:
+            raise unknown_name("kind of picture", kind, draw_by_kind)
+        return draw_by_kind[kind](self, ax=ax, **arguments)
+
+    def report(self, path: str | os.PathLike[str], X: Any = None) -> Path:
+        """Write a page to read and to pass on, which needs no network, and return its path.
+
+        Parameters
+        ----------
+        path : path of the HTML file; missing folders are made
+        X : frame or array, optional
+            The features, for a picture of what they tell of each other.
+
+        Examples
+        --------
+        >>> import tempfile, umfi
+        >>> X, y = umfi.datasets.simulate("correlation", n=100, random_state=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = umfi.bivariate(X, y, random_state=0).report(folder + "/report.html")
+        ...     path.name
+        'report.html'
+        """
+        # The report stands above all methods, which need results.
+        write_report = import_module("umfi.report").write_report
+        written: Path = write_report(self, path, X)
+        return written
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the result as JSON, making missing folders, and return the path.
+
+        An existing file is replaced only once the new one is complete.
+        """
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        document = {
+            "format": FORMAT_NAME,
+            "version": FORMAT_VERSION,
+            "settings": self.settings,
+            **{
+                name: {str(key): _as_json(str(key), column) for key, column in frame.items()}
+                for name, frame in self._frames().items()
+            },
+        }
+        unfinished = path.with_name(path.name + ".part")
+        unfinished.write_text(
+            json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            encoding="utf-8",
+        )
+        unfinished.replace(path)
+        return path
+
+    def _frames(self) -> dict[str, pd.DataFrame]:
+        frames = {name: getattr(self, name) for name in FRAME_NAMES}
+        return {name: frame for name, frame in frames.items() if frame is not None}
+
+    def _headline(self) -> str:
+        settings = self.settings
+        counts = (
+            _counted(settings.get("n_rows", 0), "row"),
+            _counted(self.scores["feature"].nunique(), "feature"),
+            _counted(self.n_repeats, "repeat"),
+        )
+        return (
+            f"{settings.get('method', 'importance')} of {settings.get('target', 'y')!r} in "
+            f"{settings.get('measure', 'score')} ({', '.join(counts)})"
+        )
+
+    def _printed_table(self) -> tuple[pd.DataFrame, str]:
+        import pandas as pd
+
+        table = self.table
+        hidden = len(table) - MAX_PRINTED_ROWS
+        more = f"... and {hidden} more features: see .table" if hidden > 0 else ""
+        if "tail" in table:
+            # A star is read at once; two columns of False are not.
+            stars = table["tail"].map({True: "*", False: ""})
+            table["p_value"] = table["p_value"].map("{:.2g}".format) + stars
+            table["q_value"] = table["q_value"].map("{:.2g}".format)
+            table["related"] = self.related_in_words(table)
+            table = table.drop(columns=["tail", "leaks"])
+        if self.part_scores is not None:
+            described = describe_parts(table)
+            of_parts = [name for name in table if str(name).partition("_")[0] in PARTS]
+            others = table.drop(columns=[*of_parts, "spread", "low", "high"], errors="ignore")
+            table = pd.concat([others, described], axis=1)
+        return table.head(MAX_PRINTED_ROWS), more
+
+    def related_in_words(self, table: pd.DataFrame) -> list[str]:
+        """Return "yes", "no" or, where a run ended before its test began, "undecided"."""
+        words = table.set_index("feature")["related"].map({True: "yes", False: "no"})
+        if self.tests is not None and self.settings.get("stopped") is not None:
+            is_open = self.tests["n_permutations"] == 0
+            words[words.index.isin(self.tests["feature"][is_open])] = "undecided"
+        return words.tolist()
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know: of the settings, and of the tests."""
+        notes = list(self.settings.get("notes", ()))
+        if self.part_scores is not None:
+            notes += note_negative_parts(self.parts())
+        if self.tests is None:
+            return notes
+        if self.settings.get("n_sampled_rows"):
+            notes.append("p-values are of all rows, importances and intervals of subsamples.")
+        if self.tests["tail"].any():
+            notes.append("* read off a fitted tail: no permuted copy reached the feature.")
+        notes += _note_leakage(self.tests, "", self._way_out())
+        if self.part_tests is not None:
+            of_part = self.part_tests[self.part_tests["part"] == "irreplaceable"]
+            notes += _note_leakage(of_part, " of irreplaceable", "")
+        return notes
+
+    def _way_out(self) -> str:
+        """Return what would leave less leakage, if anything would."""
+        is_gentle = str(self.settings.get("remover")).lower().startswith(("linear", "transport"))
+        return "; remover='joint', the default, removes more" if is_gentle else ""
+
+    def __repr__(self) -> str:
+        """Return the head of the table with one line on what it is and the notes."""
+        table, more = self._printed_table()
+        body = table.to_string(index=False, float_format=lambda value: f"{value:.4f}")
+        notes = [f"Note: {note}" for note in self.notes]
+        return "\n".join(filter(None, [self._headline(), body, more, *notes]))
+
+    def _repr_html_(self) -> str:
+        """Return the same for notebooks."""
+        table, more = self._printed_table()
+        body = table.to_html(index=False, float_format=lambda value: f"{value:.4f}", border=0)
+        lines = [more, *(f"Note: {note}" for note in self.notes)]
+        small = "".join(f"<p><small>{html.escape(line)}</small></p>" for line in lines if line)
+        return f"<div><p><b>{html.escape(self._headline())}</b></p>{body}{small}</div>"
+
+
+def _note_leakage(tests: pd.DataFrame, of_what: str, way_out: str) -> list[str]:
+    leaking = tests[tests["leaks"].astype(bool)].sort_values("leakage", ascending=False)
+    if leaking.empty:
+        return []
+    names, largest = leaking["feature"].tolist(), leaking["leakage"].iloc[0]
+    is_one = len(names) == 1
+    note = (
+        f"Leakage for {listed(names)}: after removal, the other features still carry information "
+        f"about {'it' if is_one else 'them'} ({'' if is_one else 'up to '}{largest:.2f} in R²), "
+        f"so that p-values{of_what} may be too small{way_out}."
+    )
+    return [note]
+
+
+def _as_json(name: str, column: pd.Series) -> list[Any]:
+    """Return values as JSON knows them: what was not measured is null."""
+    values: list[Any] = column.tolist()
+    return [None if value != value else value for value in values] if name in NUMBERS else values
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def load_result(path: str | os.PathLike[str]) -> ImportanceResult:
+    """Return the result that :meth:`ImportanceResult.save` wrote.
+
+    Examples
+    --------
+    >>> import tempfile, umfi
+    >>> X, y = umfi.datasets.simulate("correlation", n=100, random_state=0)
+    >>> result = umfi.bivariate(X, y, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = result.save(folder + "/new/result.json")
+    ...     bool((umfi.load_result(path).importances == result.importances).all())
+    True
+    """
+    import pandas as pd
+
+    path = Path(path)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"There is no file {str(path)!r}: check the path.") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError):
+        document = None
+    if not isinstance(document, dict) or document.get("format") != FORMAT_NAME:
+        raise InputError(f"{str(path)!r} does not hold a result saved by umfi.")
+    if document.get("version", 0) > FORMAT_VERSION:
+        raise InputError(
+            f"{str(path)!r} was saved by a newer version of umfi: update umfi to read it."
+        )
+    frames = {name: pd.DataFrame(document[name]) for name in FRAME_NAMES if name in document}
+    for frame in frames.values():
+        for name in frame.columns.intersection(NUMBERS):
+            frame[name] = frame[name].astype(float)  # A column of nothing but nulls is of objects.
+    return ImportanceResult(settings=dict(document["settings"]), **frames)

@@ -1,0 +1,36 @@
+"""From null scores to decisions: p-values, many features at once, intervals.
+
+Nothing here knows of forests or features: arrays of numbers go in, and numbers come out.
+"""
+
+from umfi.inference.intervals import (
+    MAX_INTERVAL_SHARE,
+    MIN_INTERVAL_REPEATS,
+    MIN_INTERVAL_SHARE,
+    row_interval,
+    standard_error,
+    subsampling_interval,
+    subsampling_test,
+)
+from umfi.inference.p_values import (
+    CONTROLS,
+    PermutationTest,
+    adjust_p_values,
+    is_settled,
+    permutation_test,
+)
+
+__all__ = [
+    "CONTROLS",
+    "MAX_INTERVAL_SHARE",
+    "MIN_INTERVAL_REPEATS",
+    "MIN_INTERVAL_SHARE",
+    "PermutationTest",
+    "adjust_p_values",
+    "is_settled",
+    "permutation_test",
+    "row_interval",
+    "standard_error",
+    "subsampling_interval",
+    "subsampling_test",
+]

@@ -1,0 +1,271 @@
+"""What a context still tells about the feature that was removed from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.data.columns import Columns, Kind
+from umfi.data.target import Target
+from umfi.power.forest import ForestPower
+from umfi.power.measures import score_answers
+
+__all__ = [
+    "MAX_LEAKAGE",
+    "Leakage",
+    "find_leakage",
+    "leakage_limit",
+    "measure_leakages",
+    "predict_feature",
+    "predict_levels",
+]
+
+
+# Enough to see a twentieth. Leaves of many rows, because single rows have nothing to say; of fewer
+# in short tables, which have no more.
+N_TREES = 50
+# Where several columns are compared: fewer trees cost all of them alike.
+N_COMPARED_TREES = 30
+# Beyond a thousand columns more tries per node cost much and find no more.
+MAX_MTRY = 32
+ROWS_PER_TREE = 20_000
+MIN_NODE_ROWS = 20
+ROWS_PER_LEAF_ROW = 10
+LEAST_NODE_ROWS = 5
+# What discrete columns carry only together shows in few rows, and only where the right columns are
+# tried in one node.
+LEVEL_NODE_ROWS, LEVEL_MTRY_PART = 10, 1 / 3
+# Beyond this, what S still tells about a feature makes p-values too small (docs/inference.md); in
+# short tables chance alone goes further.
+MAX_LEAKAGE = 0.05
+LEAKAGE_ERRORS = 2.5
+
+
+class FeaturePrediction(NamedTuple):
+    """What a context predicts of a column without the row itself.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_rows, 1) or (n_rows, n_levels)
+        Values, or how common each level is.
+    r2 : float
+    truth : ndarray, shape (n_rows,)
+        The column itself.
+    """
+
+    values: NDArray[np.float64]
+    r2: float
+    truth: NDArray[np.float64]
+
+
+class Leakage(NamedTuple):
+    """How well a context tells a feature, and permuted copies of it.
+
+    Attributes
+    ----------
+    own : float
+    of_copies : tuple of float
+    is_distance : bool
+        Whether it is about the feature's distance from its median, not about its values.
+    """
+
+    own: float
+    of_copies: tuple[float, ...]
+    is_distance: bool
+
+    @property
+    def excess(self) -> float:
+        """How much better the feature is told than its copies."""
+        return self.own - float(np.mean(self.of_copies))
+
+
+def measure_leakages(
+    context: Columns,
+    feature: Columns,
+    copies: Sequence[Columns],
+    seed: np.random.SeedSequence,
+) -> list[Leakage]:
+    """Return how much better the context tells the feature than permuted copies of it.
+
+    Measured by out-of-bag R² of the feature, and of its distance from its median, which its
+    square tells for example; for booleans and categories by R² of the indicators. The copies, which
+    removal treated like the feature, are the measure of nothing: a column that was fitted to be
+    independent of another in these very rows tells less than nothing about it out of bag (R² of
+    -0.5 has been seen), which would hide what leaks.
+
+    Parameters
+    ----------
+    context : Columns
+        What removal left of the other columns.
+    feature : Columns
+        One column, or those of a group.
+    copies : sequence of Columns, at least one
+
+    Returns
+    -------
+    list of Leakage
+        None for constant columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.data.frames import read_columns
+    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
+    >>> feature = columns.select([0])
+    >>> copy = feature.take_rows(np.random.default_rng(1).permutation(200))
+    >>> found = measure_leakages(columns, feature, [copy], np.random.SeedSequence(0))
+    >>> bool(found[0].excess > 0.9)
+    True
+    """
+    if context.n_columns == 0:
+        return []
+    power = _make_judge(context, n_trees=N_COMPARED_TREES)
+
+    def tell(target: Target) -> float:
+        return power.score(context, target, seed)
+
+    return [
+        Leakage(tell(own), tuple(tell(copy) for copy in of_copies), kind > 0)
+        for position in np.flatnonzero(~feature.is_constant()).tolist()
+        for kind, (own, *of_copies) in enumerate(
+            zip(*(_make_targets(columns, position) for columns in (feature, *copies)), strict=True)
+        )
+    ]
+
+
+def leakage_limit(leakages: Sequence[Leakage]) -> float:
+    """Return what leakage is more than harms, and more than chance shows in copies."""
+    variances = [np.var(one.of_copies, ddof=1) for one in leakages if len(one.of_copies) > 1]
+    if not variances:
+        return MAX_LEAKAGE
+    n_copies = len(leakages[0].of_copies)
+    error = np.sqrt(float(np.mean(variances)) * (1.0 + 1.0 / n_copies))
+    return max(MAX_LEAKAGE, float(LEAKAGE_ERRORS * error))
+
+
+def find_leakage(
+    context: Columns,
+    feature: Columns,
+    seed: np.random.SeedSequence,
+    *,
+    enough: float = np.inf,
+    split: Literal["best", "random"] = "random",
+    n_trees: int = N_TREES,
+    is_spread_asked: bool = True,
+) -> float:
+    """Return how well the context tells the feature in these very rows: out-of-bag R².
+
+    What extremely randomised trees find of its values, or of their distances from the median if
+    that is more; of booleans and categories the indicators.
+    At most zero where they find nothing. Random cuts and large leaves find the faint traces that
+    removal leaves in these very rows, where the best cut is mostly chance: where they find an R² of
+    0, forests and boosting have been seen to find -0.1 and -0.4.
+
+    Parameters
+    ----------
+    context : Columns
+    feature : Columns
+        One column, or those of a group.
+    enough : float
+        Nothing more is looked for once more than this is found.
+    split, n_trees
+        Of the forest that looks; see :class:`umfi.ForestPower`.
+    is_spread_asked : bool
+        Whether it looks for distances from the median, too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.data.frames import read_columns
+    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
+    >>> bool(find_leakage(columns, columns.select([0]), np.random.SeedSequence(0)) > 0.9)
+    True
+    """
+    if context.n_columns == 0:
+        return 0.0
+    judge = _make_judge(context, split, n_trees)
+    most = -np.inf
+    for position in np.flatnonzero(~feature.is_constant()).tolist():
+        for target in _make_targets(feature, position)[: 2 if is_spread_asked else 1]:
+            most = max(most, judge.score(context, target, seed))
+            if most > enough:
+                return most
+    return most if np.isfinite(most) else 0.0
+
+
+def predict_feature(
+    context: Columns, feature: Columns, position: int, seed: np.random.SeedSequence
+) -> FeaturePrediction:
+    """Return what extremely randomised trees predict of a column of a feature, out of bag."""
+    target = _make_targets(feature, position)[0]
+    judge = _make_judge(context, n_trees=N_COMPARED_TREES)
+    answers = judge.predict(context, target, seed, is_every_row_scored=True)
+    values = answers.values.reshape(context.n_rows, -1)
+    values = np.where(answers.is_given()[:, np.newaxis], values, np.nanmean(values, axis=0))
+    return FeaturePrediction(
+        values, score_answers("r2", answers, target), feature.values[:, position]
+    )
+
+
+def predict_levels(
+    context: Columns, levels: NDArray[np.intp], seed: np.random.SeedSequence
+) -> NDArray[np.float64]:
+    """Return how common each level is among rows like a row, predicted without it.
+
+    By a forest with smaller leaves than elsewhere.
+
+    Parameters
+    ----------
+    context : Columns
+    levels : ndarray of int, shape (n_rows,)
+        Numbers from 0 without gaps.
+
+    Returns
+    -------
+    ndarray, shape (n_rows, n_levels)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.data.frames import read_columns
+    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
+    >>> levels = (columns.values[:, 0] > 0.0).astype(int)
+    >>> shares = predict_levels(columns, levels, np.random.SeedSequence(0))
+    >>> bool(shares[levels == 1, 1].mean() > 0.8)
+    True
+    """
+    rates = np.bincount(levels) / len(levels)
+    target = Target("classification", levels.astype(np.float64), tuple(map(str, range(len(rates)))))
+    judge = _make_judge(context, "best")
+    mtry = max(judge.mtry or 1, int(min(LEVEL_MTRY_PART * context.n_columns, MAX_MTRY)))
+    judge = replace(judge, mtry=mtry, min_node_rows=LEVEL_NODE_ROWS)
+    answers = judge.predict(context, target, seed, is_every_row_scored=True)
+    return np.where(answers.is_given()[:, np.newaxis], answers.values, rates)
+
+
+def _make_judge(
+    context: Columns, split: Literal["best", "random"] = "random", n_trees: int = N_TREES
+) -> ForestPower:
+    n_fewest = context.n_rows // ROWS_PER_LEAF_ROW
+    return ForestPower(
+        n_trees=n_trees,
+        mtry=min(MAX_MTRY, max(1, int(np.sqrt(context.n_columns)))),
+        min_node_rows=int(np.clip(n_fewest, LEAST_NODE_ROWS, MIN_NODE_ROWS)),
+        split=split,
+        rows_per_tree=ROWS_PER_TREE,
+    )
+
+
+def _make_targets(columns: Columns, position: int) -> list[Target]:
+    """Return what is to be told of a column: its values, and how far they are from the middle."""
+    values = columns.values[:, position]
+    if columns.kinds[position] in (Kind.BOOLEAN, Kind.CATEGORICAL):
+        levels, codes = np.unique(values, return_inverse=True)
+        names = tuple(str(level) for level in levels)
+        return [Target("classification", codes.astype(np.float64), names)]
+    distances = np.abs(values - np.median(values))
+    return [Target("regression", values), Target("regression", distances)]
