@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from umfi.experiments.claims import Claim, claim_of_mean
-from umfi.experiments.genes import SHARED_FOREST
-from umfi.experiments.timing import draw_times, run_times
-from umfi.experiments.workshop import Methods, Tables, Workshop
+from reproduction.claims import Claim, claim_of_mean
+from reproduction.genes import SHARED_FOREST
+from reproduction.session import Methods, Session, Tables
+from reproduction.timing import draw_times, run_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,13 +54,13 @@ ORDER = ("permutation", "ablation", "transport", "conditional permutation",
          "marginal contribution, contexts of 2")  # fmt: skip
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return seconds by method and number of genes."""
     # The most first, because they are judged, and time may be short.
-    counts = workshop.choose(quick=(50, 20, 10, 5), full=tuple(range(50, 0, -5)))
-    n_repeats = workshop.choose(quick=1, full=10)
+    counts = session.choose(quick=(50, 20, 10, 5), full=tuple(range(50, 0, -5)))
+    n_repeats = session.choose(quick=1, full=10)
     n_features = dict.fromkeys(METHODS, counts)
-    return {"seconds": run_times(workshop, METHODS, n_features, n_repeats=n_repeats)}
+    return {"seconds": run_times(session, METHODS, n_features, n_repeats=n_repeats)}
 
 
 def judge(tables: Tables) -> list[Claim]:

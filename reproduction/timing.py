@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import umfi
-from umfi.experiments.workshop import Workshop
+from reproduction.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def widen(n_features: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def run_times(
-    workshop: Workshop,
+    session: Session,
     methods: Mapping[str, Mapping[str, Any]],
     n_features: Mapping[str, Sequence[int]],
     *,
@@ -45,7 +45,7 @@ def run_times(
 
     Parameters
     ----------
-    workshop : Workshop
+    session : Session
     methods : dict
         From the name that is shown to ``method`` and its settings.
     n_features : dict
@@ -58,13 +58,13 @@ def run_times(
         method = getattr(umfi, str(own.pop("method")))
         # Once without the clock, so that no time is that of a compiler.
         method(*widen(min(n_features[name]), 0), n_jobs=1, progress=False, random_state=0, **own)
-        for count in workshop.track(n_features[name], name, n_parts=len(methods) - number):
-            X, y = widen(count, workshop.seed_of("columns", count))
+        for count in session.track(n_features[name], name, n_parts=len(methods) - number):
+            X, y = widen(count, session.seed_of("columns", count))
             for repeat in range(n_repeats):
-                seed = workshop.seed_of(name, count, repeat)
-                common = {"n_jobs": workshop.n_jobs, "progress": False, "random_state": seed}
+                seed = session.seed_of(name, count, repeat)
+                common = {"n_jobs": session.n_jobs, "progress": False, "random_state": seed}
                 call = partial(method, X, y, **common, **own)
-                rows.append((name, count, repeat, workshop.time(call, name, count, repeat)))
+                rows.append((name, count, repeat, session.time(call, name, count, repeat)))
     return pd.DataFrame(rows, columns=["method", "n_features", "repeat", "seconds"])
 
 

@@ -1,16 +1,16 @@
 """The experiments of the paper, each in a file of its own, which public names are enough for."""
 
-from umfi.experiments.claims import HOLDS, Claim, sum_up
-from umfi.experiments.reproduction import EXPERIMENTS, Reproduced, conclude, reproduce
-from umfi.experiments.workshop import Tables, Workshop
+from reproduction.claims import HOLDS, Claim, sum_up
+from reproduction.running import EXPERIMENTS, Reproduced, conclude, reproduce
+from reproduction.session import Session, Tables
 
 __all__ = [
     "EXPERIMENTS",
     "HOLDS",
     "Claim",
     "Reproduced",
+    "Session",
     "Tables",
-    "Workshop",
     "conclude",
     "reproduce",
     "sum_up",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from umfi.experiments.claims import Claim, claim_of_rows
-from umfi.experiments.genes import (
+from reproduction.claims import Claim, claim_of_rows
+from reproduction.genes import (
     MAIN_METHODS,
     OTHER_METHODS,
     SHARED_FOREST,
@@ -21,7 +21,7 @@ from umfi.experiments.genes import (
     run_genes,
     wide,
 )
-from umfi.experiments.workshop import Tables, Workshop
+from reproduction.session import Session, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,10 +55,10 @@ ALIKE, BY_FAR = 0.7, 1.5
 SHOWN = ("rates",)
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return importances over iterations, and how much they vary."""
-    n_iterations = dict.fromkeys(METHODS, workshop.choose(quick=20, full=100))
-    table = run_genes(workshop, METHODS, n_iterations, permuted=False)
+    n_iterations = dict.fromkeys(METHODS, session.choose(quick=20, full=100))
+    table = run_genes(session, METHODS, n_iterations, permuted=False)
     return {"importances": table, "rates": rates(table)}
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import umfi
-from umfi.experiments.claims import Claim, claim_of_rows
-from umfi.experiments.workshop import Workshop
+from reproduction.claims import Claim, claim_of_rows
+from reproduction.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ Statistic = Callable[[NDArray[np.float64]], float]
 
 
 def run_simulations(
-    workshop: Workshop,
+    session: Session,
     methods: Mapping[str, Mapping[str, Any]],
     n_replications: int,
     simulations: Sequence[str] = SIMULATIONS,
@@ -57,7 +57,7 @@ def run_simulations(
 
     Parameters
     ----------
-    workshop : Workshop
+    session : Session
     methods : dict
         From the name that is shown to ``method`` and its settings.
     n_replications : int
@@ -70,12 +70,12 @@ def run_simulations(
     for number, simulation in enumerate(simulations):
         title = simulation.replace("_", " ")
         n_parts = len(simulations) - number
-        for replication in workshop.track(range(n_replications), title, n_parts=n_parts):
-            seed = workshop.seed_of(simulation, replication)
+        for replication in session.track(range(n_replications), title, n_parts=n_parts):
+            seed = session.seed_of(simulation, replication)
             X, y = _simulate(simulation, seed)
             for name, settings in {**methods, **(more_methods or {}).get(simulation, {})}.items():
                 own = dict(settings)
-                importances = workshop.run(
+                importances = session.run(
                     str(own.pop("method")), X, y, name, simulation, replication, **own
                 )
                 total = float(np.sum(list(importances.values())))
@@ -144,7 +144,7 @@ def claim_shares(
     less : str, optional
         Another method: the claim is on the difference to it, on the same tables.
     **bounds
-        Of :class:`~umfi.experiments.claims.Claim`.
+        Of :class:`~reproduction.claims.Claim`.
     """
     statement = f"{simulation.replace('_', ' ')}, {method}: {words}"
     rows = _shares(table, simulation, method)
@@ -168,7 +168,7 @@ def claim_spread(
     simulation : str
     methods : sequence of str
     **bounds
-        Of :class:`~umfi.experiments.claims.Claim`.
+        Of :class:`~reproduction.claims.Claim`.
     """
 
     def ratio(rows: NDArray[np.float64]) -> float:

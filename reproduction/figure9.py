@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from umfi.experiments.claims import Claim
-from umfi.experiments.genes import (
+from reproduction.claims import Claim
+from reproduction.genes import (
     FINISHING_ORDER,
     claim_chance,
     claim_rate,
@@ -13,7 +13,7 @@ from umfi.experiments.genes import (
     rates,
     run_genes,
 )
-from umfi.experiments.workshop import Methods, Tables, Workshop
+from reproduction.session import Methods, Session, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,10 +37,10 @@ MIN_ITERATIONS = 1000
 SHOWN = ("rates",)
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return importances over iterations, and how many genes are told right."""
-    n_iterations = dict.fromkeys(METHODS, workshop.choose(quick=40, full=5000))
-    table = run_genes(workshop, METHODS, n_iterations, permuted=True)
+    n_iterations = dict.fromkeys(METHODS, session.choose(quick=40, full=5000))
+    table = run_genes(session, METHODS, n_iterations, permuted=True)
     return {"importances": table, "rates": rates(table)}
 
 

@@ -1,23 +1,21 @@
 """What the page on the paper shows is what the tables beside it say."""
 
-import importlib.util
 import os
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from reproduction import page
+
 DOCS = Path(__file__).parents[2] / "docs"
 ARCHIVES = sorted((DOCS / "reproduction" / "tables").glob("*.zip"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def writer():
-    """Return the script that writes the page."""
-    specification = importlib.util.spec_from_file_location("writer", DOCS / "write_reproduction.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    """Return the module that writes the page."""
+    return page
 
 
 def test_tables_are_kept():

@@ -1,4 +1,4 @@
-"""``umfi reproduce``: the experiments of the paper."""
+"""``python -m reproduction``: the experiments of the paper."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from umfi.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from umfi.experiments import Reproduced
+    from reproduction import Reproduced
 
 __all__ = ["reproduce"]
 
@@ -40,9 +40,9 @@ def reproduce(
             "--out",
             "-o",
             metavar="FOLDER",
-            help="For numbers and pictures; reproduction by default.",
+            help="For numbers and pictures; reproduced by default.",
         ),
-    ] = Path("reproduction"),
+    ] = Path("reproduced"),
     full: Annotated[
         bool,
         typer.Option(
@@ -64,12 +64,12 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper, and tell which of its claims hold.
 
-    Example: umfi reproduce figure1 --out reproduction
+    Example: python -m reproduction figure1 --out reproduced
     """
     with plain_errors(is_json=json):
+        from reproduction import EXPERIMENTS
+        from reproduction import reproduce as run
         from umfi.errors import unknown_name
-        from umfi.experiments import EXPERIMENTS
-        from umfi.experiments import reproduce as run
 
         if experiment == "list":
             _print_list(is_json=json)
@@ -116,9 +116,9 @@ def _to_plain(found: Reproduced) -> dict[str, Any]:
 def _print_list(*, is_json: bool) -> None:
     from importlib import import_module
 
-    from umfi.experiments import EXPERIMENTS
+    from reproduction import EXPERIMENTS
 
-    titles = {name: import_module(f"umfi.experiments.{name}").TITLE for name in EXPERIMENTS}
+    titles = {name: import_module(f"reproduction.{name}").TITLE for name in EXPERIMENTS}
     if is_json:
         print_json(titles)
         return
@@ -129,7 +129,7 @@ def _print_list(*, is_json: bool) -> None:
 def _print_claims(found: list[Reproduced]) -> None:
     import pandas as pd
 
-    from umfi.experiments import sum_up
+    from reproduction import sum_up
 
     rows = [{"experiment": one.name, **claim.to_plain()} for one in found for claim in one.claims]
     table = pd.DataFrame(rows)[["experiment", "claim", "found", "holds if", "paper", "verdict"]]
@@ -149,3 +149,10 @@ def _show_steps(title: str, n_steps: int) -> Iterator[Callable[[int], None]]:
 
     with progress_bar(title, n_steps, None) as advance:
         yield advance
+
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.command()(reproduce)
+
+if __name__ == "__main__":
+    app(prog_name="python -m reproduction")

@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import umfi
-from umfi.experiments.claims import Claim, claim_of_mean, claim_of_rows
-from umfi.experiments.iterations import run_iterations
-from umfi.experiments.workshop import Methods, Workshop
+from reproduction.claims import Claim, claim_of_mean, claim_of_rows
+from reproduction.iterations import run_iterations
+from reproduction.session import Methods, Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +80,7 @@ OTHER_METHODS: Methods = {
 
 
 def run_genes(
-    workshop: Workshop,
+    session: Session,
     methods: Mapping[str, Mapping[str, Any]],
     n_iterations: Mapping[str, int],
     *,
@@ -92,7 +92,7 @@ def run_genes(
 
     Parameters
     ----------
-    workshop : Workshop
+    session : Session
     methods : dict
         From the name that is shown to ``method`` and its settings.
     n_iterations : dict
@@ -100,31 +100,31 @@ def run_genes(
     permuted : bool
         Whether the forty genes that are not known to matter are permuted.
     """
-    X, y = load_genes(workshop, permuted=permuted)
+    X, y = load_genes(session, permuted=permuted)
     return run_iterations(
-        workshop, X, y, methods, n_iterations, rows_name="patients", n_rows=N_PATIENTS
+        session, X, y, methods, n_iterations, rows_name="patients", n_rows=N_PATIENTS
     )
 
 
 def load_genes(
-    workshop: Workshop, *, permuted: bool, number: int = 0
+    session: Session, *, permuted: bool, number: int = 0
 ) -> tuple[pd.DataFrame, pd.Series]:
     """Return the genes, and with ``permuted`` one of many permutations of forty of them."""
     if not permuted:
         return umfi.datasets.load_brca()
-    seed = workshop.seed_of("permutation of genes", number)
+    seed = session.seed_of("permutation of genes", number)
     return umfi.datasets.load_brca(permuted=True, random_state=seed)
 
 
-def run_tests(workshop: Workshop, n_tables: int) -> pd.DataFrame:
+def run_tests(session: Session, n_tables: int) -> pd.DataFrame:
     """Return which genes a permutation test calls related: ``iteration, feature, related``.
 
     Each table has all patients and a permutation of its own.
     """
     rows = []
-    for iteration in workshop.track(range(n_tables), "permutation test", n_parts=4):
-        X, y = load_genes(workshop, permuted=True, number=iteration)
-        related = workshop.run(
+    for iteration in session.track(range(n_tables), "permutation test", n_parts=4):
+        X, y = load_genes(session, permuted=True, number=iteration)
+        related = session.run(
             "ultra_marginal",
             X,
             y,
@@ -143,12 +143,12 @@ def _is_related(result: umfi.ImportanceResult) -> dict[str, float]:
     return {gene: float(gene in related) for gene in result.importances.index}
 
 
-def run_forests(workshop: Workshop, *, permuted: bool, n_iterations: int = 10) -> pd.DataFrame:
+def run_forests(session: Session, *, permuted: bool, n_iterations: int = 10) -> pd.DataFrame:
     """Return the accuracies of forests on all genes and all patients: ``iteration, accuracy``."""
-    X, y = load_genes(workshop, permuted=permuted)
+    X, y = load_genes(session, permuted=permuted)
     rows = []
     for iteration in range(n_iterations):
-        seed = workshop.seed_of("accuracy", iteration, permuted)
+        seed = session.seed_of("accuracy", iteration, permuted)
         accuracy = umfi.predictive_power(X, y, power=ACCURACY, random_state=seed)
         rows.append((iteration, accuracy))
     return pd.DataFrame(rows, columns=["iteration", "accuracy"])

@@ -13,15 +13,15 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import umfi
+from reproduction.stored_runs import StoredRuns
 from umfi.execution import Budget, count_workers
 from umfi.execution.checkpoint import forget
-from umfi.experiments.runs import KeptRuns
 from umfi.version import source_digest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CHECKPOINT_NAME", "RUNS_NAME", "Methods", "Tables", "Workshop"]
+__all__ = ["CHECKPOINT_NAME", "RUNS_NAME", "Methods", "Session", "Tables"]
 
 T = TypeVar("T")
 # From the name that is shown to a method and its settings.
@@ -55,7 +55,7 @@ def _to_bytes(value: Any) -> bytes:
 
 
 @dataclass(frozen=True)
-class Workshop:
+class Session:
     """Settings of a reproduction.
 
     Attributes
@@ -94,9 +94,9 @@ class Workshop:
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest(), "big")
 
     @cached_property
-    def runs(self) -> KeptRuns:
+    def runs(self) -> StoredRuns:
         """The runs that are done, by this start or by earlier ones."""
-        return KeptRuns(self.folder / RUNS_NAME)
+        return StoredRuns(self.folder / RUNS_NAME)
 
     def run(
         self,

@@ -9,9 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import umfi
-from umfi.experiments.claims import Claim, claim_of_mean, claim_of_rows
-from umfi.experiments.iterations import run_iterations
-from umfi.experiments.workshop import Methods, Tables, Workshop
+from reproduction.claims import Claim, claim_of_mean, claim_of_rows
+from reproduction.iterations import run_iterations
+from reproduction.session import Methods, Session, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,16 +46,16 @@ N_CATCHMENTS = 500
 FIRST, LAST = ("p_mean", "aridity"), ("geol_permeability", "soil_porosity")
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return importances over iterations, and the power of all attributes."""
     X, y = umfi.datasets.load_camels()
-    n_iterations = dict.fromkeys(METHODS, workshop.choose(quick=10, full=100))
-    n_iterations[CONTRIBUTION] = workshop.choose(quick=2, full=100)
+    n_iterations = dict.fromkeys(METHODS, session.choose(quick=10, full=100))
+    n_iterations[CONTRIBUTION] = session.choose(quick=2, full=100)
     table = run_iterations(
-        workshop, X, y, METHODS, n_iterations, rows_name="catchments", n_rows=N_CATCHMENTS
+        session, X, y, METHODS, n_iterations, rows_name="catchments", n_rows=N_CATCHMENTS
     )
     powers = [
-        umfi.predictive_power(X, y, power="extra-trees", random_state=workshop.seed_of(number))
+        umfi.predictive_power(X, y, power="extra-trees", random_state=session.seed_of(number))
         for number in range(10)
     ]
     return {"importances": table, "powers": pd.DataFrame({"power": powers})}

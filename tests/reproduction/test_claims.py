@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from umfi.experiments.claims import Claim, claim_of_mean, claim_of_number, claim_of_rows
-from umfi.experiments.genes import (
+from reproduction.claims import Claim, claim_of_mean, claim_of_number, claim_of_rows
+from reproduction.genes import (
     KNOWN_GENES,
     claim_agreement,
     claim_chance,
@@ -17,7 +17,7 @@ from umfi.experiments.genes import (
     claim_rate,
     other_genes,
 )
-from umfi.experiments.simulations import claim_shares, claim_spread, lead_of, lead_of_pair
+from reproduction.simulations import claim_shares, claim_spread, lead_of, lead_of_pair
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_interval_of_an_extreme_is_not_beyond_its_value():
 
 def test_the_interval_of_so_many_runs_is_for_what_as_many_others_give(monkeypatch):
     """Not so the mirrored one, which is for ever more runs: then every median here is zero."""
-    monkeypatch.setattr("umfi.experiments.claims.N_BOOTSTRAPS", 300)
+    monkeypatch.setattr("reproduction.claims.N_BOOTSTRAPS", 300)
 
     def share_at_zero(rows):
         return float((rows.mean(axis=0) <= 0.5).mean())

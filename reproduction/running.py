@@ -17,12 +17,12 @@ from typing import Any
 
 import pandas as pd
 
+from reproduction.claims import Claim
+from reproduction.session import CHECKPOINT_NAME, RUNS_NAME, Session, Tables
+from reproduction.stored_runs import version_of_code
 from umfi.errors import InputError, RunError, unknown_name
 from umfi.execution import Budget, count_workers, read_seconds
 from umfi.execution.checkpoint.locks import FileLock
-from umfi.experiments.claims import Claim
-from umfi.experiments.runs import version_of_code
-from umfi.experiments.workshop import CHECKPOINT_NAME, RUNS_NAME, Tables, Workshop
 from umfi.importance.status import format_seconds
 from umfi.version import __version__, source_digest
 
@@ -175,7 +175,7 @@ def reproduce(
         After this time, all starts together, replications that are not needed are left out and
         noted; a later call with more time goes on from there.
     progress : callable, optional
-        See :class:`Workshop`.
+        See :class:`Session`.
     """
     experiment = _find(name)
     seconds_allowed = read_seconds(time_limit)
@@ -187,8 +187,8 @@ def reproduce(
         "umfi": f"{__version__} ({source_digest(whole=True)})",
     }
     if _read_measured(own, settings) is None:
-        workshop = Workshop(own, is_full, seed, n_jobs, executor, progress)
-        _measure(experiment, workshop, settings)
+        session = Session(own, is_full, seed, n_jobs, executor, progress)
+        _measure(experiment, session, settings)
     return conclude(name, folder, is_full=is_full)
 
 
@@ -204,7 +204,9 @@ def conclude(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Rep
     own = _folder_of(name, folder, is_full=is_full)
     measured = _read_measured(own)
     if measured is None:
-        raise InputError(f"{str(own)!r} holds no measurements: run 'umfi reproduce {name}' first.")
+        raise InputError(
+            f"{str(own)!r} holds no measurements: run 'python -m reproduction {name}' first."
+        )
     paths = [own / f"{table}.csv" for table in measured.tables]
     # Judged as read, so that a verdict made again is the same.
     tables = {path.stem: pd.read_csv(path) for path in paths}
@@ -246,12 +248,12 @@ def _to_markdown(table: pd.DataFrame) -> list[str]:
 def _find(name: str) -> Any:
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
-    return import_module(f"umfi.experiments.{name}")
+    return import_module(f"reproduction.{name}")
 
 
-def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> None:
+def _measure(experiment: Any, session: Session, settings: dict[str, Any]) -> None:
     """Run an experiment, and write its tables and what is known of them."""
-    own = workshop.folder
+    own = session.folder
     own.mkdir(parents=True, exist_ok=True)
     try:
         lock = FileLock(own / LOCK_NAME)
@@ -262,21 +264,21 @@ def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> N
     try:
         if settings["time_limit"] is not None:
             # A limit that is over already leaves what is done, and one step of everything.
-            left = settings["time_limit"] - workshop.runs.seconds_before
-            workshop = replace(workshop, budget=Budget(max(left, 1e-3)))
+            left = settings["time_limit"] - session.runs.seconds_before
+            session = replace(session, budget=Budget(max(left, 1e-3)))
         start = perf_counter()
-        tables: Tables = experiment.measure(workshop)
-        n_workers, seconds_on = count_workers(workshop.n_jobs), dict(workshop.runs.seconds_found)
+        tables: Tables = experiment.measure(session)
+        n_workers, seconds_on = count_workers(session.n_jobs), dict(session.runs.seconds_found)
         seconds_on[n_workers] = seconds_on.get(n_workers, 0.0) + perf_counter() - start
         for table_name, table in tables.items():
             table.to_csv(own / f"{table_name}.csv", index=False)
         measured = _Measured(
             settings,
             seconds_on,
-            workshop.notes,
+            session.notes,
             list(tables),
             version_of_code(),
-            dict(workshop.runs.versions),
+            dict(session.runs.versions),
         )
         path = own / MEASURED_NAME
         unfinished = path.with_name(path.name + ".part")

@@ -11,7 +11,7 @@ from typing import Any
 from umfi.errors import RunError
 from umfi.version import __version__, source_digest
 
-__all__ = ["KeptRuns", "version_of_code"]
+__all__ = ["StoredRuns", "version_of_code"]
 
 
 def version_of_code() -> str:
@@ -26,7 +26,7 @@ def version_of_code() -> str:
     return f"{__version__} ({source_digest()})"
 
 
-class KeptRuns:
+class StoredRuns:
     """Named numbers of every run that is done, and what each run took.
 
     A line is written when a run is done, so that whoever kills an experiment loses one run at most.
@@ -52,8 +52,8 @@ class KeptRuns:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     KeptRuns(Path(folder) / "runs.jsonl").add("linear, 3", "a1b2", {"x1": 0.25}, 1.5, 2)
-    ...     KeptRuns(Path(folder) / "runs.jsonl").find("linear, 3", "a1b2")
+    ...     StoredRuns(Path(folder) / "runs.jsonl").add("linear, 3", "a1b2", {"x1": 0.25}, 1.5, 2)
+    ...     StoredRuns(Path(folder) / "runs.jsonl").find("linear, 3", "a1b2")
     {'x1': 0.25}
     """
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 import umfi
-from umfi.experiments.claims import Claim, claim_of_mean
-from umfi.experiments.workshop import Workshop
+from reproduction.claims import Claim, claim_of_mean
+from reproduction.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ COLOURS = ("black", "#D55E00", "#0072B2", "#56B4E9", "#E69F00", "#009E73")
 
 
 def run_leakage(
-    workshop: Workshop,
+    session: Session,
     X: pd.DataFrame,
     removers: Mapping[str, Mapping[str, Any]],
     n_repeats: int,
@@ -51,19 +51,19 @@ def run_leakage(
     """
     rows = []
     for name, settings in {BEFORE: None, **removers}.items():
-        for feature in workshop.track(X.columns, name):
+        for feature in session.track(X.columns, name):
             for repeat in range(n_repeats):
                 plain = {key: repr(value) for key, value in (settings or {}).items()}
-                # The seeds follow from that of the workshop and the label.
-                asked = (workshop.seed, X, plain, JUDGE)
-                compute = partial(_tell, workshop, X, settings, name, feature, repeat)
-                told = workshop.keep(compute, name, feature, repeat, asked=asked)
+                # The seeds follow from that of the session and the label.
+                asked = (session.seed, X, plain, JUDGE)
+                compute = partial(_tell, session, X, settings, name, feature, repeat)
+                told = session.keep(compute, name, feature, repeat, asked=asked)
                 rows.append((name, repeat, feature, told[feature]))
     return pd.DataFrame(rows, columns=["remover", "repeat", "feature", "told"])
 
 
 def _tell(
-    workshop: Workshop,
+    session: Session,
     X: pd.DataFrame,
     settings: Mapping[str, Any] | None,
     *label: Any,
@@ -72,15 +72,15 @@ def _tell(
     feature = label[1]
     others = X.drop(columns=feature)
     if settings is not None:
-        seed = workshop.seed_of(*label)
+        seed = session.seed_of(*label)
         others = umfi.remove_dependence(X, feature, random_state=seed, **settings)
     told = umfi.predictive_power(
         others,
         X[feature],
         task="regression",
         power=JUDGE,
-        random_state=workshop.seed_of("told", *label),
-        n_jobs=workshop.n_jobs,
+        random_state=session.seed_of("told", *label),
+        n_jobs=session.n_jobs,
     )
     return {feature: told}
 

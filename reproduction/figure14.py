@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import umfi
-from umfi.experiments.claims import Claim
-from umfi.experiments.leakage import (
+from reproduction.claims import Claim
+from reproduction.leakage import (
     BEFORE,
     DIFFERENCES_OF_LEAKAGE,
     GOOD,
@@ -14,7 +14,7 @@ from umfi.experiments.leakage import (
     draw_leakage,
     run_leakage,
 )
-from umfi.experiments.workshop import Methods, Tables, Workshop
+from reproduction.session import Methods, Session, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,11 +49,11 @@ REMOVERS: Methods = {
 JOINT = ("chained", "joint")
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return leakage of each attribute."""
     X, _ = umfi.datasets.load_camels()
-    n_repeats = workshop.choose(quick=2, full=5)
-    return {"leakage": run_leakage(workshop, X, REMOVERS, n_repeats)}
+    n_repeats = session.choose(quick=2, full=5)
+    return {"leakage": run_leakage(session, X, REMOVERS, n_repeats)}
 
 
 def judge(tables: Tables) -> list[Claim]:

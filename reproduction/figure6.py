@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import umfi
-from umfi.experiments.claims import Claim
-from umfi.experiments.leakage import (
+from reproduction.claims import Claim
+from reproduction.leakage import (
     BEFORE,
     DIFFERENCES_OF_LEAKAGE,
     GOOD,
@@ -15,7 +15,7 @@ from umfi.experiments.leakage import (
     draw_leakage,
     run_leakage,
 )
-from umfi.experiments.workshop import Methods, Tables, Workshop
+from reproduction.session import Methods, Session, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,11 +47,11 @@ REMOVERS: Methods = {
 }
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return leakage of each gene."""
     X, _ = umfi.datasets.load_brca()
-    n_repeats = workshop.choose(quick=2, full=5)
-    return {"leakage": run_leakage(workshop, X, REMOVERS, n_repeats)}
+    n_repeats = session.choose(quick=2, full=5)
+    return {"leakage": run_leakage(session, X, REMOVERS, n_repeats)}
 
 
 def judge(tables: Tables) -> list[Claim]:

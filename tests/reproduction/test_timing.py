@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.experiments import figure4, timing, workshop
-from umfi.experiments.workshop import Workshop
+from reproduction import figure4, session, timing
+from reproduction.session import Session
 
 
 def test_what_only_a_first_call_takes_is_not_timed(tmp_path, monkeypatch):
@@ -16,12 +16,12 @@ def test_what_only_a_first_call_takes_is_not_timed(tmp_path, monkeypatch):
         calls.append(X.shape[1])
         clock[0] += 1.0 if len(calls) > 1 else 100.0
 
-    monkeypatch.setattr(workshop, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(session, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(umfi, "ablation", slow_at_first)
     table = pd.DataFrame([[0.0] * 10, [1.0] * 10])
     monkeypatch.setattr(umfi.data.datasets, "load_brca", lambda: (table, table[0]))
     seconds = timing.run_times(
-        Workshop(tmp_path), {"a": {"method": "ablation"}}, {"a": (10, 5)}, n_repeats=2
+        Session(tmp_path), {"a": {"method": "ablation"}}, {"a": (10, 5)}, n_repeats=2
     )
     assert list(seconds["seconds"]) == [1.0] * 4
     assert list(seconds["n_features"]) == [10, 10, 5, 5]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from umfi.experiments.claims import Claim
-from umfi.experiments.simulations import (
+from reproduction.claims import Claim
+from reproduction.session import Methods, Session, Tables
+from reproduction.simulations import (
     COLOURS,
     SIMULATIONS,
     claim_shares,
@@ -18,7 +19,6 @@ from umfi.experiments.simulations import (
     run_simulations,
     share_of,
 )
-from umfi.experiments.workshop import Methods, Tables, Workshop
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,9 +72,9 @@ PAPERS = [name for name in METHODS if not name.endswith("matched")]
 EQUAL_POINTS, NO_POINTS, SAME_POINTS = 5.0, 3.0, 2.0
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return shares of each feature over replications."""
-    return {"shares": run_simulations(workshop, METHODS, workshop.choose(quick=8, full=100))}
+    return {"shares": run_simulations(session, METHODS, session.choose(quick=8, full=100))}
 
 
 def judge(tables: Tables) -> list[Claim]:

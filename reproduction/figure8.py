@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import umfi
-from umfi.experiments.claims import Claim
-from umfi.experiments.simulations import (
+from reproduction.claims import Claim
+from reproduction.session import Methods, Session, Tables
+from reproduction.simulations import (
     COLOURS,
     SCRIPT,
     SIMULATIONS,
@@ -19,7 +20,6 @@ from umfi.experiments.simulations import (
     run_simulations,
     share_of,
 )
-from umfi.experiments.workshop import Methods, Tables, Workshop
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,12 +95,12 @@ ON_FORESTS: Methods = {
 MUCH_MORE, MORE = 15.0, 5.0
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return shares of each feature over replications."""
-    n_replications = workshop.choose(quick=8, full=100)
+    n_replications = session.choose(quick=8, full=100)
     simulations = [*SIMULATIONS, SCRIPT]
     more_methods = dict.fromkeys(BLOOD_RELATIONS, ON_FORESTS)
-    shares = run_simulations(workshop, METHODS, n_replications, simulations, more_methods)
+    shares = run_simulations(session, METHODS, n_replications, simulations, more_methods)
     return {"shares": shares}
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.experiments.claims import Claim, claim_of_rows
-from umfi.experiments.genes import (
+from reproduction.claims import Claim, claim_of_rows
+from reproduction.genes import (
     OTHER_METHODS,
     SHARED_FOREST,
     claim_more_spread,
@@ -19,7 +19,7 @@ from umfi.experiments.genes import (
     run_genes,
     wide,
 )
-from umfi.experiments.workshop import Tables, Workshop
+from reproduction.session import Session, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,10 +47,10 @@ N_ITERATIONS = 200
 SHOWN = ("rates",)
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return importances over iterations, and how many genes are told right."""
-    n_iterations = dict.fromkeys(OTHER_METHODS, workshop.choose(quick=20, full=N_ITERATIONS))
-    table = run_genes(workshop, OTHER_METHODS, n_iterations, permuted=True)
+    n_iterations = dict.fromkeys(OTHER_METHODS, session.choose(quick=20, full=N_ITERATIONS))
+    table = run_genes(session, OTHER_METHODS, n_iterations, permuted=True)
     return {"importances": table, "rates": rates(table)}
 
 

@@ -1,6 +1,6 @@
-"""Write the page on the paper's experiments from what ``umfi reproduce`` measured.
+"""Write the page on the paper's experiments from what ``python -m reproduction`` measured.
 
-umfi reproduce figure4 --full --out reproduction && python docs/write_reproduction.py reproduction
+python -m reproduction figure4 --full && python -m reproduction.page reproduced
 
 What the folder holds takes the place of what is shown of the same experiment, unless that is more
 complete. Everything else on the page stays, so experiments can be run one by one. The tables that
@@ -16,10 +16,10 @@ import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from umfi.experiments import EXPERIMENTS, HOLDS, conclude, sum_up
-from umfi.experiments.reproduction import CUT, FULL_SIZE, MEASURED_NAME, SHOWN
+from reproduction import EXPERIMENTS, HOLDS, conclude, sum_up
+from reproduction.running import CUT, FULL_SIZE, MEASURED_NAME, SHOWN
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "docs"
 # A picture and a verdict for each experiment, and what a person wrote beside them, remarks.md.
 PARTS = HERE / "reproduction"
 # What was measured, an archive an experiment.
@@ -46,7 +46,7 @@ def take_over(folder: Path) -> None:
         _pack(name, folder / sizes[0] / name)
         print(f"{name}: taken over.")
     if n_taken == 0:
-        sys.exit(f"{folder} holds no experiments: pass the folder that 'umfi reproduce' wrote to.")
+        sys.exit(f"{folder} holds no experiments: pass what 'python -m reproduction' wrote to.")
 
 
 def _completeness(verdict: str | list[str]) -> tuple[bool, bool]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.experiments.claims import Claim, claim_of_number
-from umfi.experiments.timing import Growth, draw_times, features_in, run_times
-from umfi.experiments.workshop import Methods, Tables, Workshop
+from reproduction.claims import Claim, claim_of_number
+from reproduction.session import Methods, Session, Tables
+from reproduction.timing import Growth, draw_times, features_in, run_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,18 +65,18 @@ GROWTH: dict[str, Growth] = {
 }
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return seconds by method and number of features."""
-    wide = workshop.choose(
+    wide = session.choose(
         quick=(5, 10, 20, 50, 100, 200), full=(5, 10, 20, 50, 100, 200, 500, 1000, 2000)
     )
     n_features = {
-        SUBSETS: workshop.choose(quick=(5, 8, 10, 12), full=(5, 8, 10, 12, 14, 16)),
-        CONTEXTS: workshop.choose(quick=(5, 10, 20, 30), full=(5, 10, 20, 30, 50, 70)),
+        SUBSETS: session.choose(quick=(5, 8, 10, 12), full=(5, 8, 10, 12, 14, 16)),
+        CONTEXTS: session.choose(quick=(5, 10, 20, 30), full=(5, 10, 20, 30, 50, 70)),
         "linear": wide,
         "transport": wide,
     }
-    return {"seconds": run_times(workshop, METHODS, n_features, n_repeats=1)}
+    return {"seconds": run_times(session, METHODS, n_features, n_repeats=1)}
 
 
 def judge(tables: Tables) -> list[Claim]:

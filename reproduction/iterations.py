@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from umfi.experiments.workshop import Workshop
+from reproduction.session import Session
 
 __all__ = ["run_iterations"]
 
 
 def run_iterations(
-    workshop: Workshop,
+    session: Session,
     X: pd.DataFrame,
     y: pd.Series,
     methods: Mapping[str, Mapping[str, Any]],
@@ -27,7 +27,7 @@ def run_iterations(
 
     Parameters
     ----------
-    workshop : Workshop
+    session : Session
     X, y
         The table and its response.
     methods : dict
@@ -44,9 +44,9 @@ def run_iterations(
         own = dict(settings)
         method = str(own.pop("method"))
         steps = range(n_iterations[name])
-        for iteration in workshop.track(steps, name, n_parts=len(methods) - number):
-            rng = np.random.default_rng(workshop.seed_of(rows_name, iteration))
+        for iteration in session.track(steps, name, n_parts=len(methods) - number):
+            rng = np.random.default_rng(session.seed_of(rows_name, iteration))
             drawn = np.sort(rng.choice(len(X), min(n_rows, len(X)), replace=False))
-            importances = workshop.run(method, X.iloc[drawn], y.iloc[drawn], name, iteration, **own)
+            importances = session.run(method, X.iloc[drawn], y.iloc[drawn], name, iteration, **own)
             found += [(name, iteration, feature, value) for feature, value in importances.items()]
     return pd.DataFrame(found, columns=["method", "iteration", "feature", "importance"])

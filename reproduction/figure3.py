@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from umfi.experiments.claims import Claim, claim_of_mean
-from umfi.experiments.genes import (
+from reproduction.claims import Claim, claim_of_mean
+from reproduction.genes import (
     CONTRIBUTION,
     FINISHING_ORDER,
     KNOWN_GENES,
@@ -25,7 +25,7 @@ from umfi.experiments.genes import (
     run_genes,
     run_tests,
 )
-from umfi.experiments.workshop import Tables, Workshop
+from reproduction.session import Session, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,13 +75,13 @@ NO_GENE_AT_ZERO = {"TPR": 0.0, "TNR": 0.0, "OA": 0.0}
 SHOWN = ("table1",)
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return importances over iterations, table 1, tests, and accuracies."""
-    n_iterations = dict.fromkeys(MAIN_METHODS, workshop.choose(quick=20, full=N_ITERATIONS))
-    n_iterations[CONTRIBUTION] = workshop.choose(quick=1, full=N_ITERATIONS)
-    tested = run_tests(workshop, workshop.choose(quick=1, full=10))
-    forests = run_forests(workshop, permuted=True)
-    table = run_genes(workshop, MAIN_METHODS, n_iterations, permuted=True)
+    n_iterations = dict.fromkeys(MAIN_METHODS, session.choose(quick=20, full=N_ITERATIONS))
+    n_iterations[CONTRIBUTION] = session.choose(quick=1, full=N_ITERATIONS)
+    tested = run_tests(session, session.choose(quick=1, full=10))
+    forests = run_forests(session, permuted=True)
+    table = run_genes(session, MAIN_METHODS, n_iterations, permuted=True)
     return {"importances": table, "table1": rates(table), "tests": tested, "forests": forests}
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
@@ -15,11 +16,12 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import umfi
+from reproduction import EXPERIMENTS, conclude, reproduce
+from reproduction.__main__ import app
 from tests.conftest import needs_data
-from umfi.cli import app
 from umfi.execution.checkpoint.locks import FileLock
-from umfi.experiments import EXPERIMENTS, conclude, reproduce
 
+ROOT = Path(__file__).parents[2]
 # Of a table of 200 rows of the blood relation, seed 0: x1 and x2 only share a collider with y.
 EXPECTED = {
     "x1": 0.004200779026444779,
@@ -32,10 +34,10 @@ EXPECTED = {
 @pytest.fixture
 def small(monkeypatch):
     """Make simulations small, and leave pictures to the test of every experiment."""
-    monkeypatch.setattr("umfi.experiments.figure1.draw", lambda tables: Figure(figsize=(1, 1)))
-    monkeypatch.setattr("umfi.experiments.simulations.N_ROWS", 200)
+    monkeypatch.setattr("reproduction.figure1.draw", lambda tables: Figure(figsize=(1, 1)))
+    monkeypatch.setattr("reproduction.simulations.N_ROWS", 200)
     monkeypatch.setattr(
-        "umfi.experiments.workshop.Workshop.choose", lambda self, *, quick, full: min(quick, 2)
+        "reproduction.session.Session.choose", lambda self, *, quick, full: min(quick, 2)
     )
 
 
@@ -56,17 +58,17 @@ def test_figure_1_gives_the_expected_numbers(small, tmp_path):
 
 def test_what_is_done_is_not_done_again_unless_settings_differ(small, tmp_path, monkeypatch):
     first = reproduce("figure1", tmp_path)
-    monkeypatch.setattr("umfi.experiments.figure1.measure", None)
+    monkeypatch.setattr("reproduction.figure1.measure", None)
     assert reproduce("figure1", tmp_path).claims == first.claims
     assert conclude("figure1", tmp_path, is_full=False).claims == first.claims
     with pytest.raises(TypeError):
         reproduce("figure1", tmp_path, seed=1)
-    with pytest.raises(umfi.InputError, match="run 'umfi reproduce figure3' first"):
+    with pytest.raises(umfi.InputError, match="run 'python -m reproduction figure3' first"):
         conclude("figure3", tmp_path, is_full=False)
 
 
 def test_the_command_says_what_a_time_limit_cut(small, tmp_path):
-    arguments = ["reproduce", "figure1", "--out", str(tmp_path), "--time-limit", "0.001"]
+    arguments = ["figure1", "--out", str(tmp_path), "--time-limit", "0.001"]
     ran = CliRunner().invoke(app, arguments)
     assert ran.exit_code == 4
     assert "Cut by the time limit: correlation, 1 of 2." in ran.stdout
@@ -87,9 +89,9 @@ def test_a_time_limit_cuts_replications_says_so_and_can_be_gone_on_from(small, t
 
 SCRIPT = """
 import sys
-from umfi.experiments import reproduce, simulations, workshop
+from reproduction import reproduce, simulations, session
 simulations.N_ROWS = 200
-workshop.Workshop.choose = lambda self, *, quick, full: 2
+session.Session.choose = lambda self, *, quick, full: 2
 reproduce("figure1", sys.argv[1], n_jobs=1)
 """
 
@@ -97,7 +99,7 @@ reproduce("figure1", sys.argv[1], n_jobs=1)
 def test_a_killed_run_goes_on_and_gives_the_numbers_of_an_unbroken_one(tmp_path):
     broken, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     kept = broken / "quick" / "figure1" / "runs.jsonl"
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)])
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(broken)], cwd=ROOT)
     for _ in range(4000):
         if kept.exists() and kept.read_bytes().count(b"\n") > 10:
             break
@@ -109,7 +111,7 @@ def test_a_killed_run_goes_on_and_gives_the_numbers_of_an_unbroken_one(tmp_path)
     # As if the kill had come in the middle of a line.
     kept.write_bytes(kept.read_bytes() + lines[0][:50])
     for folder in (broken, unbroken):
-        subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], check=True)
+        subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], check=True, cwd=ROOT)
     for name in ("shares.csv", "claims.csv"):
         one, other = (folder / "quick" / "figure1" / name for folder in (broken, unbroken))
         assert one.read_bytes() == other.read_bytes()
@@ -160,7 +162,7 @@ def test_half_a_run_is_not_kept(tmp_path, small, monkeypatch):
 def test_runs_on_other_tables_or_settings_are_not_taken(tmp_path, small, monkeypatch):
     reproduce("figure1", tmp_path, time_limit=1e-9)
     ran = []
-    monkeypatch.setattr("umfi.experiments.simulations.N_ROWS", 201)
+    monkeypatch.setattr("reproduction.simulations.N_ROWS", 201)
     monkeypatch.setattr("umfi.ultra_marginal", _counted(umfi.ultra_marginal, ran))
     reproduce("figure1", tmp_path)
     assert len(ran) == 32
@@ -187,10 +189,10 @@ def test_a_folder_is_for_one_run_at_a_time(tmp_path, small):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_runs(name, tmp_path, monkeypatch):
     """As small as it goes, for what may break; numbers are for the full runs."""
-    monkeypatch.setattr("umfi.experiments.workshop.Workshop.choose", _smallest)
-    monkeypatch.setattr("umfi.experiments.claims.N_BOOTSTRAPS", 20)
-    monkeypatch.setattr("umfi.experiments.simulations.N_ROWS", 60)
-    monkeypatch.setattr("umfi.experiments.genes.N_PATIENTS", 60)
+    monkeypatch.setattr("reproduction.session.Session.choose", _smallest)
+    monkeypatch.setattr("reproduction.claims.N_BOOTSTRAPS", 20)
+    monkeypatch.setattr("reproduction.simulations.N_ROWS", 60)
+    monkeypatch.setattr("reproduction.genes.N_PATIENTS", 60)
     real_brca, real_camels = umfi.datasets.load_brca, umfi.datasets.load_camels
     names = ["BCL11A", "SLC22A5", "TEX14", "EZH2", "SLC25A1", "CST9L", "CDK6"]
     genes = [*names, *[g for g in _known() if g not in names]]
@@ -212,7 +214,7 @@ def test_every_experiment_runs(name, tmp_path, monkeypatch):
 
 
 def _known():
-    from umfi.experiments.genes import KNOWN_GENES
+    from reproduction.genes import KNOWN_GENES
 
     return KNOWN_GENES
 
@@ -224,17 +226,17 @@ def _smallest(self, *, quick, full):
 
 
 def test_the_command_lists_runs_and_refuses(small, tmp_path):
-    listed = CliRunner().invoke(app, ["reproduce", "list"])
+    listed = CliRunner().invoke(app, ["list"])
     assert all(name in listed.stdout for name in EXPERIMENTS)
-    wrong = CliRunner().invoke(app, ["reproduce", "figure2"])
+    wrong = CliRunner().invoke(app, ["figure2"])
     assert wrong.exit_code == 2
     assert "did you mean" in wrong.stderr
-    ran = CliRunner().invoke(app, ["reproduce", "figure1", "--out", str(tmp_path), "--json"])
+    ran = CliRunner().invoke(app, ["figure1", "--out", str(tmp_path), "--json"])
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)["figure1"]
     assert all("verdict" in claim for claim in told["claims"])
     assert told["is_cut"] is False
-    titles = json.loads(CliRunner().invoke(app, ["reproduce", "list", "--json"]).stdout)
+    titles = json.loads(CliRunner().invoke(app, ["list", "--json"]).stdout)
     assert list(titles) == list(EXPERIMENTS)
-    shown = CliRunner().invoke(app, ["reproduce", "figure1", "--out", str(tmp_path)])
+    shown = CliRunner().invoke(app, ["figure1", "--out", str(tmp_path)])
     assert "Of the paper's claims" in shown.stdout

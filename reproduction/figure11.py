@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from umfi.experiments.claims import Claim
-from umfi.experiments.genes import (
+from reproduction.claims import Claim
+from reproduction.genes import (
     CONTRIBUTION,
     FINISHING_ORDER,
     MAIN_METHODS,
@@ -23,7 +23,7 @@ from umfi.experiments.genes import (
     run_forests,
     run_genes,
 )
-from umfi.experiments.workshop import Tables, Workshop
+from reproduction.session import Session, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,12 +47,12 @@ N_AT_ZERO = {"linear, paper": 14, "transport, paper": 10, CONTRIBUTION: 0}
 SHOWN = ("rates",)
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return importances over iterations, and accuracies."""
-    n_iterations = dict.fromkeys(MAIN_METHODS, workshop.choose(quick=20, full=100))
-    n_iterations[CONTRIBUTION] = workshop.choose(quick=1, full=100)
-    forests = run_forests(workshop, permuted=False)
-    table = run_genes(workshop, MAIN_METHODS, n_iterations, permuted=False)
+    n_iterations = dict.fromkeys(MAIN_METHODS, session.choose(quick=20, full=100))
+    n_iterations[CONTRIBUTION] = session.choose(quick=1, full=100)
+    forests = run_forests(session, permuted=False)
+    table = run_genes(session, MAIN_METHODS, n_iterations, permuted=False)
     return {"importances": table, "rates": rates(table), "forests": forests}
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 import umfi
-from umfi.experiments.claims import Claim, claim_of_number
-from umfi.experiments.workshop import Tables, Workshop
+from reproduction.claims import Claim, claim_of_number
+from reproduction.session import Session, Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,16 +39,16 @@ PAPER = {"linear": 0.42, "transport": 0.37}
 LAST_DIGIT = 0.005
 
 
-def measure(workshop: Workshop) -> Tables:
+def measure(session: Session) -> Tables:
     """Return the coefficient of each gene before and after removal of each other."""
     X, _ = umfi.datasets.load_brca()
-    names = [str(name) for name in X][: workshop.choose(quick=N_SHOWN, full=len(X.columns))]
+    names = [str(name) for name in X][: session.choose(quick=N_SHOWN, full=len(X.columns))]
     rows = []
     for remover in PAPER:
-        for protected in workshop.track(names, f"{remover} removal"):
+        for protected in session.track(names, f"{remover} removal"):
             after = umfi.remove_dependence(
                 X, protected, remover=remover, protocol="paper",
-                random_state=workshop.seed_of(remover, protected),
+                random_state=session.seed_of(remover, protected),
             )  # fmt: skip
             rows += [
                 (remover, protected, name, umfi.mic_e(X[name].to_numpy(), after[name].to_numpy()))
