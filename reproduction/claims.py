@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["HOLDS", "Claim", "claim_of_mean", "claim_of_number", "claim_of_rows", "sum_up"]
+from scipy.stats import t as student
 
 N_BOOTSTRAPS = 2000
 # With fewer runs a bootstrap draws the same few again and again, and looks surer than it is.
 MIN_ROWS = 5
+# Rows of many resamples are held at once, of at most so many numbers.
+MAX_NUMBERS = 4_000_000
 # Words that tables are read by.
 HOLDS, CHANCE, OURS = "holds", ", which may be chance", "(ours)"
 # Sums of the same numbers in another order differ by less.
 DIGITS = 9
+ANYTHING = (-math.inf, math.inf)
+
+Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ def _say(value: float) -> str:
     >>> _say(12345.6), _say(0.00123456), _say(-1e-16)
     ('12,346', '0.00123', '0')
     """
-    value = round(value, DIGITS) + 0.0  # What is judged as zero is zero, and has no sign.
+    value = round(value, DIGITS) + 0.0  # What counts as zero has no sign.
     return f"{value:,.0f}" if abs(value) >= 1000.0 else f"{value:.3g}"
 
 
@@ -135,89 +140,153 @@ def claim_of_number(statement: str, value: float, **bounds: Any) -> Claim:
 
 
 def claim_of_mean(
-    statement: str,
-    samples: Any,
-    *,
-    limits: tuple[float, float] = (-math.inf, math.inf),
-    **bounds: Any,
+    statement: str, samples: Any, *, limits: tuple[float, float] = ANYTHING, **bounds: Any
 ) -> Claim:
     """Return the claim on a mean of independent samples, with Student's interval.
 
-    Parameters
-    ----------
-    statement : str
-    samples : array-like
-    limits : tuple of float
-        What the mean can be at all.
-    **bounds
-        ``least``, ``most``, ``paper``, ``is_strict``.
+    Limits are what the mean can be at all.
 
     Examples
     --------
     >>> claim_of_mean("above zero", [1.0, 1.2, 0.8, 1.1], least=0.0).verdict
     'holds'
     """
-    from scipy.stats import t
-
     values = np.asarray(samples, dtype=np.float64)
     mean = float(values.mean())
     half = math.inf
     if len(values) > 1:
-        half = float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values)))
+        error = values.std(ddof=1) / math.sqrt(len(values))
+        half = float(student.ppf(0.975, len(values) - 1) * error)
     low, high = np.clip([mean - half, mean + half], *limits)
     return Claim(statement, mean, float(low), float(high), **bounds)
 
 
 def claim_of_rows(
-    statement: str,
-    rows: NDArray[np.float64],
-    statistic: Callable[[NDArray[np.float64]], float],
-    *,
-    limits: tuple[float, float] = (-math.inf, math.inf),
-    is_of_so_many_runs: bool = False,
-    **bounds: Any,
+    statement: str, rows: Numbers, statistic: Callable[[Numbers], Any], **settings: Any
 ) -> Claim:
     """Return the claim on a statistic of independent rows, with the interval of a bootstrap.
-
-    The basic interval, which mirrors the draws at the value: extremes are drawn too large or too
-    small, and mirroring takes that off instead of adding it. So it is an interval for what ever
-    more rows would give. Where the paper prints a number that belongs to so many runs, such as a
-    count of medians above zero, the question is what as many other runs would give: then the
-    draws keep their order, and only their median is moved to the value.
 
     Parameters
     ----------
     statement : str
     rows : ndarray, shape (n_runs, n_numbers)
-        One row a replication.
+        One row per replication.
     statistic : callable
-        From rows to a number.
-    limits : tuple of float
-        What the statistic can be at all.
-    is_of_so_many_runs : bool
-        Whether the interval is for as many other rows, instead of ever more.
-    **bounds
+        From rows, shape (..., n_runs, n_numbers), to numbers, shape (...).
+    **settings
+        ``limits`` and ``is_of_so_many_runs``, see :func:`_claim_of_draws`, and the bounds:
         ``least``, ``most``, ``paper``, ``is_strict``.
 
     Examples
     --------
     >>> rows = np.random.default_rng(0).normal(1.0, 0.1, size=(50, 2))
-    >>> claim_of_rows("above zero", rows, lambda part: part.mean(axis=0).min(), least=0.0).verdict
+    >>> claim = claim_of_rows(
+    ...     "above zero", rows, lambda part: part.mean(axis=-2).min(axis=-1), least=0.0
+    ... )
+    >>> claim.verdict
     'holds'
     """
-    value = float(statistic(rows))
-    if len(rows) < MIN_ROWS:
-        return Claim(statement, value, -math.inf, math.inf, **bounds)
-    rng = np.random.default_rng(0)
-    draws = [statistic(rows[rng.integers(len(rows), size=len(rows))]) for _ in range(N_BOOTSTRAPS)]
+
+    def draw() -> Numbers:
+        rng = np.random.default_rng(0)
+        n_at_once = max(1, MAX_NUMBERS // rows.size)
+        parts = []
+        for first in range(0, N_BOOTSTRAPS, n_at_once):
+            n_draws = min(n_at_once, N_BOOTSTRAPS - first)
+            drawn = rng.integers(len(rows), size=(n_draws, len(rows)))
+            parts.append(statistic(rows[drawn]))
+        return np.concatenate(parts)
+
+    return _claim_of_draws(statement, len(rows), float(statistic(rows)), draw, **settings)
+
+
+def claim_of_medians(
+    statement: str, rows: Numbers, statistic: Callable[[Numbers], Any], **settings: Any
+) -> Claim:
+    """Return the claim on a statistic of the medians of columns, shape (..., n_numbers)."""
+
+    def draw() -> Any:
+        n_rows = len(rows)
+        return statistic(_order_statistics(rows, (n_rows - 1) // 2, n_rows // 2).mean(axis=0))
+
+    value = float(statistic(np.median(rows, axis=0)))
+    return _claim_of_draws(statement, len(rows), value, draw, **settings)
+
+
+def claim_of_quartiles(
+    statement: str, rows: Numbers, statistic: Callable[[Numbers], Any], **settings: Any
+) -> Claim:
+    """Return the claim on a statistic of the quartiles of columns, shape (3, ..., n_numbers)."""
+
+    def draw() -> Any:
+        positions = np.array([0.25, 0.5, 0.75]) * (len(rows) - 1)
+        below, above = np.floor(positions).astype(int), np.ceil(positions).astype(int)
+        low, high = np.split(_order_statistics(rows, *below, *above), 2)
+        part = (positions - below)[:, None, None]
+        # As NumPy's quantile rounds.
+        from_above = high - (high - low) * (1.0 - part)
+        return statistic(np.where(part < 0.5, low + (high - low) * part, from_above))
+
+    value = float(statistic(np.quantile(rows, [0.25, 0.5, 0.75], axis=0)))
+    return _claim_of_draws(statement, len(rows), value, draw, **settings)
+
+
+def _claim_of_draws(
+    statement: str,
+    n_rows: int,
+    value: float,
+    draw: Callable[[], Any],
+    *,
+    limits: tuple[float, float] = ANYTHING,
+    is_of_so_many_runs: bool = False,
+    **bounds: Any,
+) -> Claim:
+    """Return the claim on a value, with an interval made of what resamples give.
+
+    The basic interval, which mirrors the draws at the value: extremes are drawn too large or too
+    small, and mirroring takes that off instead of adding it. So it is an interval for what ever
+    more rows would give. Where the paper prints a number that belongs to so many runs, such as a
+    count of medians above zero, the question is what as many other runs would give: then the
+    draws keep their order, and only their median is moved to the value. Limits are what the
+    statistic can be at all.
+    """
+    if n_rows < MIN_ROWS:
+        return Claim(statement, value, *ANYTHING, **bounds)
+    draws = draw()
     if is_of_so_many_runs:
-        # By the median, which counts and shares can be, as they can be no mean.
+        # By the median, which counts and fractions can be, as they can be no mean.
         ends = value + np.quantile(draws, [0.025, 0.975]) - np.median(draws)
     else:
         ends = 2.0 * value - np.quantile(draws, [0.975, 0.025])
     low, high = np.clip(ends, *limits)
     # Draws of an extreme may all lie on one side of it; what was found is always possible.
     return Claim(statement, value, min(float(low), value), max(float(high), value), **bounds)
+
+
+def _order_statistics(rows: Numbers, *positions: int) -> Numbers:
+    """Return sorted values at positions of each resample, (n_positions, n_draws, n_columns)."""
+    rows = np.ascontiguousarray(rows)
+    return _order_statistics_of(rows.tobytes(), len(rows), positions, N_BOOTSTRAPS)
+
+
+# Several claims are on the same rows.
+@lru_cache(maxsize=8)
+def _order_statistics_of(
+    data: bytes, n_rows: int, positions: tuple[int, ...], n_draws: int
+) -> Numbers:
+    rows = np.frombuffer(data).reshape(n_rows, -1).T
+    order = np.argsort(rows, axis=1)
+    ordered = np.take_along_axis(rows, order, axis=1)
+    columns = np.arange(len(rows))
+    rng = np.random.default_rng(0)
+    found = np.empty((len(positions), n_draws, len(rows)))
+    for draw in range(n_draws):
+        # Sorting once, and counting how often each row is drawn, is faster than sorting anew.
+        counts = np.bincount(rng.integers(n_rows, size=n_rows), minlength=n_rows)
+        n_drawn = np.cumsum(counts.astype(np.int32).take(order), axis=1, dtype=np.int32)
+        for number, position in enumerate(positions):
+            found[number, draw] = ordered[columns, (n_drawn > position).argmax(axis=1)]
+    return found
 
 
 def sum_up(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -2,59 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from matplotlib.figure import Figure
 
-from reproduction.claims import Claim, claim_of_rows
+from reproduction.claims import Claim, Numbers, claim_of_medians
+from reproduction.gene_claims import claim_more_spread, claim_rate, rates
 from reproduction.genes import (
     OTHER_METHODS,
+    OWN_CELLS,
+    PATIENTS,
     SHARED_FOREST,
-    claim_more_spread,
-    claim_rate,
     draw_genes,
     other_genes,
-    rates,
     run_genes,
     wide,
 )
 from reproduction.session import Session, Tables
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["CLAIM", "DIFFERENCES", "SHOWN", "TITLE", "draw", "judge", "measure"]
 
 TITLE = "Breast cancer, permuted genes, other methods"
 CLAIM = (
     "Ablation finds eight of the ten genes and nothing else, permutation all ten with a true "
     "negative rate of 0.725, conditional permutation all ten with permuted ones among them."
 )
-DIFFERENCES = (
-    "The file has 572 patients, the text says 571.",
-    (
-        "Conditional permutation follows permimp's cells, on our own forests; the authors took "
-        "randomForest."
-    ),
-    (
-        "Permutation methods are not clipped at zero in each run, as the authors do; medians "
-        "above zero are the same."
-    ),
-    SHARED_FOREST,
-)
+DIFFERENCES = f"""\
+- {PATIENTS}
+- {OWN_CELLS}
+- Permutation methods are not clipped at zero in each run, as the authors do; medians above zero
+  are the same.
+- {SHARED_FOREST}
+"""
 N_ITERATIONS = 200
 SHOWN = ("rates",)
 
 
 def measure(session: Session) -> Tables:
-    """Return importances over iterations, and how many genes are told right."""
+    """Return importances over iterations, and how many genes are classified correctly."""
     n_iterations = dict.fromkeys(OTHER_METHODS, session.choose(quick=20, full=N_ITERATIONS))
     table = run_genes(session, OTHER_METHODS, n_iterations, permuted=True)
     return {"importances": table, "rates": rates(table)}
 
 
-def judge(tables: Tables) -> list[Claim]:
+def assess(tables: Tables) -> list[Claim]:
     """Return the claims on importances."""
     table, by_method = tables["importances"], tables["rates"].set_index("method")
     conditional = wide(table, "conditional permutation")
@@ -64,7 +53,7 @@ def judge(tables: Tables) -> list[Claim]:
         claim_more_spread(table, "ablation", "permutation", least=2.0, paper="large"),
         claim_rate(table, "permutation", "TPR", least=1.0, paper="1"),
         claim_rate(table, "conditional permutation", "TPR", least=1.0, paper="1"),
-        claim_of_rows(
+        claim_of_medians(
             "conditional permutation: permuted genes above CDK6",
             conditional[["CDK6", *other_genes(table)]].to_numpy(),
             _n_above_first,
@@ -83,10 +72,9 @@ def judge(tables: Tables) -> list[Claim]:
     return claims
 
 
-def _n_above_first(rows: NDArray[np.float64]) -> float:
-    """Return how many columns have a median above that of the first."""
-    medians = np.median(rows, axis=0)
-    return float((medians[1:] > medians[0]).sum())
+def _n_above_first(medians: Numbers) -> Any:
+    """Return how many medians are above the first one."""
+    return (medians[..., 1:] > medians[..., :1]).sum(axis=-1)
 
 
 def draw(tables: Tables) -> Figure:

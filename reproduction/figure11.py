@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from matplotlib.figure import Figure
 
 from reproduction.claims import Claim
-from reproduction.genes import (
-    CONTRIBUTION,
-    FINISHING_ORDER,
-    MAIN_METHODS,
+from reproduction.gene_claims import (
     NOT_ABOVE_ZERO,
-    PAPERS,
     claim_accuracy,
     claim_agreement,
     claim_lead,
     claim_order,
     claim_place,
     claim_rate,
+    rates,
+)
+from reproduction.genes import (
+    CONTRIBUTION,
+    FINISHING_ORDER,
+    MAIN_METHODS,
+    PAPERS,
+    PATIENTS,
     draw_genes,
     other_genes,
-    rates,
     run_forests,
     run_genes,
 )
 from reproduction.session import Session, Tables
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["CLAIM", "DIFFERENCES", "SHOWN", "TITLE", "draw", "judge", "measure"]
 
 TITLE = "Breast cancer, all genes as they are"
 CLAIM = (
     "The order of the known genes is much the same for all methods; marginal contribution gives "
     "every gene some importance, ultra-marginal importance gives ten to fourteen none."
 )
-DIFFERENCES = (
-    "The file has 572 patients, the text says 571.",
-    (
-        "Marginal contribution counts scores below the majority class as the majority class "
-        "(0.53); the authors' floor is 0.5 whatever the classes."
-    ),
-    FINISHING_ORDER,
-)
+DIFFERENCES = f"""\
+- {PATIENTS}
+- Marginal contribution counts scores below the majority class as the majority class (0.53); the
+  authors' floor is 0.5 whatever the classes.
+- {FINISHING_ORDER}
+"""
 N_AT_ZERO = {"linear, paper": 14, "transport, paper": 10, CONTRIBUTION: 0}
 SHOWN = ("rates",)
 
@@ -56,7 +52,7 @@ def measure(session: Session) -> Tables:
     return {"importances": table, "rates": rates(table), "forests": forests}
 
 
-def judge(tables: Tables) -> list[Claim]:
+def assess(tables: Tables) -> list[Claim]:
     """Return the claims on importances and accuracies."""
     table = tables["importances"]
     claims = [

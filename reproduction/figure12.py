@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
+from matplotlib.figure import Figure
 
-import numpy as np
-
-from reproduction.claims import Claim, claim_of_rows
-from reproduction.genes import (
-    MAIN_METHODS,
-    OTHER_METHODS,
-    SHARED_FOREST,
+from reproduction.claims import Claim, claim_of_medians
+from reproduction.gene_claims import (
     claim_agreement,
     claim_lead,
     claim_more_spread,
     claim_place,
+    rates,
+)
+from reproduction.genes import (
+    OTHER_METHODS,
+    OWN_CELLS,
+    PAPER_REMOVERS,
+    PATIENTS,
+    SHARED_FOREST,
     draw_genes,
     other_genes,
-    rates,
     run_genes,
     wide,
 )
 from reproduction.session import Session, Tables
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-__all__ = ["CLAIM", "DIFFERENCES", "SHOWN", "TITLE", "draw", "judge", "measure"]
 
 TITLE = "Breast cancer, all genes as they are, other methods"
 CLAIM = (
     "Permutation puts BCL11A first, as the scientific methods do; conditional permutation puts "
     "SLC25A1 first, which is not known to matter; ablation is mostly noise."
 )
-DIFFERENCES = (
-    "The file has 572 patients, the text says 571.",
-    (
-        "Conditional permutation follows permimp's cells, on our own forests; the authors took "
-        "randomForest."
-    ),
-    "Permutation methods are not clipped at zero in each run, as the authors do.",
-    SHARED_FOREST,
-    (
-        "Whether permutation gives similar importances is judged against ultra-marginal ones; "
-        "marginal contribution is compared with those in figure 11."
-    ),
-)
-REMOVERS = ("linear, paper", "transport, paper")
-METHODS = {**OTHER_METHODS, **{name: MAIN_METHODS[name] for name in REMOVERS}}
+DIFFERENCES = f"""\
+- {PATIENTS}
+- {OWN_CELLS}
+- Permutation methods are not clipped at zero in each run, as the authors do.
+- {SHARED_FOREST}
+- Whether permutation gives similar importances is assessed against ultra-marginal ones; marginal
+  contribution is compared with those in figure 11.
+"""
+METHODS = {**OTHER_METHODS, **PAPER_REMOVERS}
 HIGH = ("BRCA1", "BRCA2", "TEX14", "EZH2", "IGF1R")
 # Rank correlations that we call similar, as in figure 11, and what is by far more than the next.
 ALIKE, BY_FAR = 0.7, 1.5
@@ -62,7 +53,7 @@ def measure(session: Session) -> Tables:
     return {"importances": table, "rates": rates(table)}
 
 
-def judge(tables: Tables) -> list[Claim]:
+def assess(tables: Tables) -> list[Claim]:
     """Return the claims on importances."""
     table = tables["importances"]
     others = other_genes(table)
@@ -93,7 +84,7 @@ def judge(tables: Tables) -> list[Claim]:
             claim_agreement(
                 table, method, remover, paper="similar" if is_alike else "much worse", **bounds
             )
-            for remover in REMOVERS
+            for remover in PAPER_REMOVERS
         ]
     return claims
 
@@ -102,10 +93,10 @@ def _claim_by_far(table: pd.DataFrame, method: str, gene: str) -> Claim:
     """Return the claim that the median of a gene is by far the largest."""
     own = wide(table, method)
     second = own.median().drop(gene).idxmax()
-    return claim_of_rows(
+    return claim_of_medians(
         f"{method}: {gene} has so many times as much as the next ({second}), medians",
         own[[gene, second]].to_numpy(),
-        lambda rows: float(np.divide(*np.median(rows, axis=0))),
+        lambda pair: pair[..., 0] / pair[..., 1],
         least=BY_FAR,
         paper="by far the highest",
     )

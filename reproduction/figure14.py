@@ -1,8 +1,10 @@
-"""Figure 14: what is left of each attribute of catchments in the others after removal."""
+"""Figure 14: what the others predict of each attribute of catchments after removal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 import umfi
 from reproduction.claims import Claim
@@ -10,32 +12,25 @@ from reproduction.leakage import (
     BEFORE,
     DIFFERENCES_OF_LEAKAGE,
     GOOD,
-    claim_told,
+    claim_leakage,
     draw_leakage,
     run_leakage,
 )
 from reproduction.session import Methods, Session, Tables
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
-
 TITLE = "Leakage, attributes of catchments"
 CLAIM = (
-    "Each attribute is told by the others with an R² of 0.65 or more, and neither linear "
+    "The others predict each attribute with an R² of 0.65 or more, and neither linear "
     "regression nor transport removes all of it."
 )
-DIFFERENCES = (
-    "There are 29 attributes; the caption counts to 30.",
-    "The authors show R² below zero as zero.",
-    (
-        "Matched transport, joint and chained removal, beside the paper's two, are ours. The "
-        "two joint removers stop as soon as extremely randomised trees find nothing, or after "
-        "twelve rounds (joint) and eight (chained)."
-    ),
-    *DIFFERENCES_OF_LEAKAGE,
-)
+DIFFERENCES = f"""\
+- There are 29 attributes; the caption counts to 30.
+- The authors show R² below zero as zero.
+- Matched transport, joint and chained removal, beside the paper's two, are ours. The two joint
+  removers stop as soon as extremely randomised trees find nothing, or after twelve rounds
+  (joint) and eight (chained).
+{DIFFERENCES_OF_LEAKAGE}
+"""
 
 BINS_OF_30 = umfi.TransportRemover(rows_per_bin=30)
 REMOVERS: Methods = {
@@ -56,11 +51,11 @@ def measure(session: Session) -> Tables:
     return {"leakage": run_leakage(session, X, REMOVERS, n_repeats)}
 
 
-def judge(tables: Tables) -> list[Claim]:
+def assess(tables: Tables) -> list[Claim]:
     """Return the claims on leakage."""
     table = tables["leakage"]
     claims = [
-        claim_told(table, BEFORE, "smallest R²", lambda told: float(told.min()), least=0.65,
+        claim_leakage(table, BEFORE, "smallest R²", lambda r2: float(r2.min()), least=0.65,
                    paper="0.65 or more"),
     ]  # fmt: skip
     for remover in REMOVERS:
@@ -68,7 +63,7 @@ def judge(tables: Tables) -> list[Claim]:
         if remover.endswith("paper"):
             bounds["paper"] = "leaks"
         claims.append(
-            claim_told(table, remover, "largest R² after", lambda told: float(told.max()), **bounds)
+            claim_leakage(table, remover, "largest R² after", lambda r2: float(r2.max()), **bounds)
         )
     return claims
 

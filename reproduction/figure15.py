@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from matplotlib.figure import Figure
 
 import umfi
-from reproduction.claims import Claim, claim_of_mean, claim_of_rows
-from reproduction.iterations import run_iterations
-from reproduction.session import Methods, Session, Tables
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
+from reproduction.claims import Claim, Numbers, claim_of_mean, claim_of_medians
+from reproduction.session import Methods, Session, Tables, run_iterations, ultra_marginal
 
 TITLE = "Streamflow of catchments"
 CLAIM = (
     "Mean precipitation and aridity come first for all methods, and bedrock permeability and soil "
     "porosity among the last, although removal is not complete."
 )
-DIFFERENCES = (
-    "Each iteration draws 500 of the 643 catchments, as the authors' script does.",
-    "The matched protocol is ours.",
-)
+DIFFERENCES = """\
+- Each iteration draws 500 of the 643 catchments, as the authors' script does.
+- The matched protocol is ours.
+"""
 
 BINS_OF_30 = umfi.TransportRemover(rows_per_bin=30)
 CONTRIBUTION = "marginal contribution"
-_SETTINGS: Methods = {
-    "linear, paper": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
-    "transport, paper": {"method": "ultra_marginal", "remover": BINS_OF_30, "protocol": "paper"},
-    "linear, matched": {"method": "ultra_marginal", "remover": "linear", "protocol": "matched"},
-    "transport, matched": {
-        "method": "ultra_marginal",
-        "remover": BINS_OF_30,
-        "protocol": "matched",
+METHODS: Methods = {
+    **{
+        f"{name}, {protocol}": ultra_marginal(remover, protocol, power="extra-trees")
+        for protocol in ("paper", "matched")
+        for name, remover in (("linear", "linear"), ("transport", BINS_OF_30))
     },
-    CONTRIBUTION: {"method": "marginal_contribution", "max_context": 2},
+    CONTRIBUTION: {"power": "extra-trees", "method": "marginal_contribution", "max_context": 2},
 }
-METHODS: Methods = {name: {"power": "extra-trees", **own} for name, own in _SETTINGS.items()}
 N_CATCHMENTS = 500
 FIRST, LAST = ("p_mean", "aridity"), ("geol_permeability", "soil_porosity")
 
@@ -61,7 +52,7 @@ def measure(session: Session) -> Tables:
     return {"importances": table, "powers": pd.DataFrame({"power": powers})}
 
 
-def judge(tables: Tables) -> list[Claim]:
+def assess(tables: Tables) -> list[Claim]:
     """Return the claims on importances and power."""
     table, powers = tables["importances"], tables["powers"]["power"]
     claims = [claim_of_mean("R² of extra-trees", powers, least=0.89, most=0.93, paper="0.91")]
@@ -71,39 +62,37 @@ def judge(tables: Tables) -> list[Claim]:
         medians = wide.median()
         second = medians[list(FIRST)].idxmin()
         third = medians.drop(list(FIRST)).idxmax()
-        said = "" if name.endswith("matched") else "first"
+        paper = "" if name.endswith("matched") else "first"
         claims += [
-            claim_of_rows(
+            claim_of_medians(
                 f"{name}: mean precipitation and aridity first ({second} less {third}, medians)",
                 wide[[second, third]].to_numpy(),
-                lambda part: float(np.subtract(*np.median(part, axis=0))),
+                lambda pair: pair[..., 0] - pair[..., 1],
                 least=0.0,
                 is_strict=True,
-                paper=said,
+                paper=paper,
             ),
-            claim_of_rows(
+            claim_of_medians(
                 f"{name}: better place of permeability and soil porosity, of 29",
                 wide[[*LAST, *wide.columns.drop(list(LAST))]].to_numpy(),
                 _place_of_first_two,
                 limits=(1.0, 29.0),
                 is_of_so_many_runs=True,
                 least=20.0,
-                paper=said and "among the last",
+                paper=paper and "among the last",
             ),
         ]
     return claims
 
 
-def _place_of_first_two(rows: NDArray[np.float64]) -> float:
-    """Return the better place of the first two columns by their medians; ties share the last."""
-    medians = np.median(rows, axis=0)
-    return float(min((medians >= medians[column]).sum() for column in (0, 1)))
+def _place_of_first_two(medians: Numbers) -> Any:
+    """Return the better place of the first two columns; ties take the last one."""
+    is_not_below = medians[..., None, :] >= medians[..., :2, None]
+    return is_not_below.sum(axis=-1).min(axis=-1)
 
 
 def draw(tables: Tables) -> Figure:
-    """Draw medians with quartiles, a panel a method."""
-    import matplotlib.pyplot as plt
-
+    """Draw medians with quartiles, a panel for each method."""
     table = tables["importances"]
     methods = list(dict.fromkeys(table["method"]))
     figure, axes = plt.subplots(

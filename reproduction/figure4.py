@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import matplotlib.pyplot as plt
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from matplotlib.figure import Figure
 
-from reproduction.claims import Claim, claim_of_number
-from reproduction.session import Methods, Session, Tables
+from reproduction.claims import Claim, Numbers, claim_of_number
+from reproduction.session import Methods, Session, Tables, ultra_marginal
 from reproduction.timing import Growth, draw_times, features_in, run_times
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-__all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
 
 TITLE = "Time against the number of features"
 CLAIM = (
     "In an hour marginal contribution does 19 features, 130 with contexts of at most two, and "
     "ultra-marginal importance thousands; transport takes longer than linear removal."
 )
-DIFFERENCES = (
-    (
-        "The paper took twelve threads of a laptop with 571 rows, and added features until an "
-        "hour was over. Here each method runs up to some number of features; what an hour "
-        "allows is found by a law fitted to these times: 2^p for all subsets, the number of "
-        "subsets for contexts of two, and p, p√p and p² for forests and removal of "
-        "ultra-marginal importance. Its interval is what the law gives without any one number of "
-        "features."
-    ),
-)
+DIFFERENCES = """\
+- The paper took twelve threads of a laptop with 571 rows, and added features until an hour was
+  over. Here each method runs up to some number of features; what an hour allows is found by a
+  law fitted to these times: 2^p for all subsets, the number of subsets for contexts of two, and
+  p, p√p and p² for forests and removal of ultra-marginal importance. Its interval is what the
+  law gives without any one number of features.
+"""
 
 SUBSETS, CONTEXTS = "marginal contribution", "marginal contribution, contexts of 2"
 METHODS: Methods = {
-    "linear": {"method": "ultra_marginal", "remover": "linear", "protocol": "paper"},
-    "transport": {"method": "ultra_marginal", "remover": "transport", "protocol": "paper"},
+    "linear": ultra_marginal("linear"),
+    "transport": ultra_marginal("transport"),
     SUBSETS: {"method": "marginal_contribution", "max_context": None},
     CONTEXTS: {"method": "marginal_contribution", "max_context": 2},
 }
@@ -44,15 +35,15 @@ PAPER = {SUBSETS: 19, CONTEXTS: 130, "linear": 4010, "transport": 3000}
 HOUR = 3600.0
 
 
-def _by_forests(n_features: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_forests(n_features: Numbers) -> Numbers:
     return n_features[:, None] ** [1.0, 1.5, 2.0]
 
 
-def _by_subsets(n_features: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_subsets(n_features: Numbers) -> Numbers:
     return 2.0 ** np.minimum(n_features, 1000.0)[:, None]
 
 
-def _by_triples(n_features: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_triples(n_features: Numbers) -> Numbers:
     p = n_features[:, None]
     return p + p * (p - 1) / 2 + p * (p - 1) * (p - 2) / 6
 
@@ -79,7 +70,7 @@ def measure(session: Session) -> Tables:
     return {"seconds": run_times(session, METHODS, n_features, n_repeats=1)}
 
 
-def judge(tables: Tables) -> list[Claim]:
+def assess(tables: Tables) -> list[Claim]:
     """Return the claims on seconds."""
     table = tables["seconds"]
     claims = [_claim_in_an_hour(table, method, number) for method, number in PAPER.items()]
@@ -125,8 +116,6 @@ def _largest(table: pd.DataFrame, method: str) -> int:
 
 def draw(tables: Tables) -> Figure:
     """Draw seconds against features, with the laws that were fitted up to an hour."""
-    import matplotlib.pyplot as plt
-
     table = tables["seconds"]
     figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
     draw_times(table, ax)

@@ -1,43 +1,37 @@
-"""Figure 6: what is left of each gene in the others after removal."""
+"""Figure 6: what the others predict of each gene after removal."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+
+import pandas as pd
+from matplotlib.figure import Figure
 
 import umfi
 from reproduction.claims import Claim
+from reproduction.genes import PATIENTS
 from reproduction.leakage import (
     BEFORE,
     DIFFERENCES_OF_LEAKAGE,
     GOOD,
-    claim_told,
+    claim_leakage,
     draw_leakage,
     run_leakage,
 )
 from reproduction.session import Methods, Session, Tables
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-__all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
-
 TITLE = "Leakage, breast-cancer genes"
 CLAIM = (
-    "Most genes are told by the others with an R² above 0.2; transport removes all of it, linear "
+    "The others predict most genes with an R² above 0.2; transport removes all of it, linear "
     "regression does not."
 )
-DIFFERENCES = (
-    "The file has 572 patients, the text says 571.",
-    (
-        "The authors show R² below zero as zero. Below what shuffled columns give (-0.02 to "
-        "-0.08) it is no sign of independence, but of how removal is fitted to the rows it is "
-        "judged on."
-    ),
-    "Sliced removal and the matched form of transport, beside the paper's two, are ours.",
-    *DIFFERENCES_OF_LEAKAGE,
-)
+DIFFERENCES = f"""\
+- {PATIENTS}
+- The authors show R² below zero as zero. Below what shuffled columns give (-0.02 to -0.08) it is
+  no sign of independence, but of how removal is fitted to the rows it is measured on.
+- Sliced removal and the matched form of transport, beside the paper's two, are ours.
+{DIFFERENCES_OF_LEAKAGE}
+"""
 
 REMOVERS: Methods = {
     "linear, paper": {"remover": "linear", "protocol": "paper"},
@@ -54,35 +48,34 @@ def measure(session: Session) -> Tables:
     return {"leakage": run_leakage(session, X, REMOVERS, n_repeats)}
 
 
-def judge(tables: Tables) -> list[Claim]:
+def assess(tables: Tables) -> list[Claim]:
     """Return the claims on leakage."""
     table = tables["leakage"]
-    said = {"transport, paper": "zero for all 50", "linear, paper": "does not remove all"}
     claims = [
-        claim_told(
-            table, BEFORE, "share of genes told with R² above 0.2",
-            lambda told: float((told > 0.2).mean()), least=0.5, is_strict=True, paper="most",
+        claim_leakage(
+            table, BEFORE, "fraction of genes predicted with R² above 0.2",
+            lambda r2: float((r2 > 0.2).mean()), least=0.5, is_strict=True, paper="most",
         ),
-        claim_told(
-            table, BEFORE, "share of genes told with R² above 0.4",
-            lambda told: float((told > 0.4).mean()), least=0.2, paper="many",
+        claim_leakage(
+            table, BEFORE, "fraction of genes predicted with R² above 0.4",
+            lambda r2: float((r2 > 0.4).mean()), least=0.2, paper="many",
         ),
     ]  # fmt: skip
+    papers = {"transport, paper": "zero for all 50", "linear, paper": "does not remove all"}
     for remover in REMOVERS:
-        bound = 0.0 if remover in said else GOOD
+        threshold = 0.0 if remover in papers else GOOD
         bounds = {"least": 1.0} if remover == "linear, paper" else {"most": 0.0}
         claims.append(
-            claim_told(
-                table, remover, f"genes still told (R² above {bound:g})",
-                partial(_count_above, bound),
-                paper=said.get(remover, ""), **bounds,
+            claim_leakage(
+                table, remover, f"genes still predicted (R² above {threshold:g})",
+                partial(_count_above, threshold), paper=papers.get(remover, ""), **bounds,
             )
         )  # fmt: skip
     return claims
 
 
-def _count_above(bound: float, told: pd.Series) -> float:
-    return float((told > bound).sum())
+def _count_above(threshold: float, r2: pd.Series) -> float:
+    return float((r2 > threshold).sum())
 
 
 def draw(tables: Tables) -> Figure:

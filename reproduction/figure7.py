@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 import umfi
 from reproduction.claims import Claim, claim_of_number
+from reproduction.genes import PATIENTS
 from reproduction.session import Session, Tables
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["CLAIM", "DIFFERENCES", "TITLE", "draw", "judge", "measure"]
 
 TITLE = "Distortion of the genes by removal"
 CLAIM = (
     "Linear removal leaves most genes nearly as they were, with a least coefficient of 0.42; "
     "transport leaves mostly 0.6 to 0.9, with a least of 0.37."
 )
-DIFFERENCES = (
-    "The file has 572 patients, the text says 571.",
-    (
-        "The coefficient is MIC_e (Reshef et al. 2016) with minerva's settings, as in the "
-        "authors' script."
-    ),
-    (
-        "The figure shows the first fifteen genes; where the text has extremes they are judged "
-        "among these, and among all fifty in a full run."
-    ),
-)
+DIFFERENCES = f"""\
+- {PATIENTS}
+- The coefficient is MIC_e (Reshef et al. 2016) with minerva's settings, as in the authors'
+  script.
+- The figure shows the first fifteen genes; where the text has extremes they are sought among
+  these, and among all fifty in a full run.
+"""
 
 N_SHOWN = 15
 PAPER = {"linear": 0.42, "transport": 0.37}
@@ -59,7 +51,7 @@ def measure(session: Session) -> Tables:
     return {"coefficients": pd.DataFrame(rows, columns=columns)}
 
 
-def judge(tables: Tables) -> list[Claim]:
+def assess(tables: Tables) -> list[Claim]:
     """Return the claims on the coefficients that the figure shows, and on all of them."""
     table = tables["coefficients"]
     names = list(dict.fromkeys(table["protected"]))
@@ -74,13 +66,13 @@ def judge(tables: Tables) -> list[Claim]:
         claims += [
             claim_of_number(f"linear, {words}: median", linear.median(), least=0.9, paper="near 1"),
             claim_of_number(
-                f"transport, {words}: share of pairs from 0.6 to 0.9",
+                f"transport, {words}: fraction of pairs from 0.6 to 0.9",
                 transport.between(0.6, 0.9).mean(),
                 least=0.5,
                 paper="mostly",
             ),
             claim_of_number(
-                f"{words}: share of pairs that transport distorts more",
+                f"{words}: fraction of pairs that transport distorts more",
                 (transport.to_numpy() < linear.to_numpy()).mean(),
                 least=0.5,
                 is_strict=True,
@@ -102,8 +94,6 @@ def judge(tables: Tables) -> list[Claim]:
 
 def draw(tables: Tables) -> Figure:
     """Draw the coefficients of the first fifteen genes as squares."""
-    import matplotlib.pyplot as plt
-
     table = tables["coefficients"]
     names = list(dict.fromkeys(table["protected"]))[:N_SHOWN]
     figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained")

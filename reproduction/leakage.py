@@ -1,51 +1,35 @@
-"""How well features are told by the others, before and after removal (figures 6 and 14)."""
+"""How well features are predicted from the others, before and after removal (figures 6 and 14)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.figure import Figure
 
 import umfi
 from reproduction.claims import Claim, claim_of_mean
-from reproduction.session import Session
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "BEFORE",
-    "DIFFERENCES_OF_LEAKAGE",
-    "GOOD",
-    "claim_told",
-    "draw_leakage",
-    "run_leakage",
-]
+from reproduction.session import Methods, Session
 
 # As many trees as ranger's default, which the authors took here.
-JUDGE = umfi.ForestPower(n_trees=500)
-DIFFERENCES_OF_LEAKAGE = (
-    (
-        "Forests that judge have 500 trees, as in the authors' script, whereas the text says 100 "
-        "for all experiments; each feature is judged five times (twice in a quick run) instead of "
-        "once."
-    ),
-)
-# R² up to this is what our verdict on removal calls good.
+FOREST = umfi.ForestPower(n_trees=500)
+DIFFERENCES_OF_LEAKAGE = """\
+- Forests that measure leakage have 500 trees, as in the authors' script, whereas the text says
+  100 for all experiments; each feature is measured five times (twice in a quick run) instead of
+  once."""
+# R² up to this is what umfi calls good removal.
 GOOD = 0.05
 BEFORE = "before"
 COLOURS = ("black", "#D55E00", "#0072B2", "#56B4E9", "#E69F00", "#009E73")
 
 
 def run_leakage(
-    session: Session,
-    X: pd.DataFrame,
-    removers: Mapping[str, Mapping[str, Any]],
-    n_repeats: int,
+    session: Session, X: pd.DataFrame, removers: Methods, n_repeats: int
 ) -> pd.DataFrame:
-    """Return ``remover, repeat, feature, told``: out-of-bag R² of forests; "before" is no remover.
+    """Return ``remover, repeat, feature, r2``, out of bag; "before" is no remover.
 
     Repeats have other seeds, of removal and of forests.
     """
@@ -55,66 +39,51 @@ def run_leakage(
             for repeat in range(n_repeats):
                 plain = {key: repr(value) for key, value in (settings or {}).items()}
                 # The seeds follow from that of the session and the label.
-                asked = (session.seed, X, plain, JUDGE)
-                compute = partial(_tell, session, X, settings, name, feature, repeat)
-                told = session.keep(compute, name, feature, repeat, asked=asked)
-                rows.append((name, repeat, feature, told[feature]))
-    return pd.DataFrame(rows, columns=["remover", "repeat", "feature", "told"])
+                inputs = (session.seed, X, plain, FOREST)
+                compute = partial(_predict, session, X, settings, name, feature, repeat)
+                r2 = session.find_or_compute(compute, name, feature, repeat, inputs=inputs)
+                rows.append((name, repeat, feature, r2[feature]))
+    return pd.DataFrame(rows, columns=["remover", "repeat", "feature", "r2"])
 
 
-def _tell(
-    session: Session,
-    X: pd.DataFrame,
-    settings: Mapping[str, Any] | None,
-    *label: Any,
+def _predict(
+    session: Session, X: pd.DataFrame, settings: Mapping[str, Any] | None, *label: Any
 ) -> dict[str, float]:
-    """Return how well a feature is told by the others; label is remover, feature and repeat."""
+    """Return how well the others predict a feature; the label is remover, feature and repeat."""
     feature = label[1]
     others = X.drop(columns=feature)
     if settings is not None:
         seed = session.seed_of(*label)
         others = umfi.remove_dependence(X, feature, random_state=seed, **settings)
-    told = umfi.predictive_power(
+    r2 = umfi.predictive_power(
         others,
         X[feature],
         task="regression",
-        power=JUDGE,
+        power=FOREST,
+        # This word names a stream of random numbers, and another would give other numbers.
         random_state=session.seed_of("told", *label),
         n_jobs=session.n_jobs,
     )
-    return {feature: told}
+    return {feature: r2}
 
 
-def claim_told(
+def claim_leakage(
     table: pd.DataFrame,
     remover: str,
     words: str,
     statistic: Callable[[pd.Series], float],
     **bounds: Any,
 ) -> Claim:
-    """Return the claim on a statistic over features, with the interval of repeats.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Of :func:`run_leakage`.
-    remover, words : str
-    statistic : callable
-        From R² by feature to a number.
-    **bounds
-        Of :class:`Claim`.
-    """
+    """Return the claim on a statistic of R² by feature, with the interval of repeats."""
     own = table[table["remover"] == remover]
-    samples = [statistic(part.set_index("feature")["told"]) for _, part in own.groupby("repeat")]
+    samples = [statistic(part.set_index("feature")["r2"]) for _, part in own.groupby("repeat")]
     return claim_of_mean(f"{remover}: {words}", samples, **bounds)
 
 
 def draw_leakage(table: pd.DataFrame) -> Figure:
-    """Draw what the others tell of each feature, a line a remover."""
-    import matplotlib.pyplot as plt
-
+    """Draw how well the others predict each feature, a line for each remover."""
     figure, ax = plt.subplots(figsize=(11, 4.6), layout="constrained")
-    means = table.groupby(["remover", "feature"], sort=False)["told"].mean()
+    means = table.groupby(["remover", "feature"], sort=False)["r2"].mean()
     for number, remover in enumerate(dict.fromkeys(table["remover"])):
         own = means[remover]
         ax.plot(own.index, own, "o-", color=COLOURS[number], markersize=4, label=remover)

@@ -4,9 +4,11 @@ python -m reproduction figure4 --full && python -m reproduction.page reproduced
 
 What the folder holds takes the place of what is shown of the same experiment, unless that is more
 complete. Everything else on the page stays, so experiments can be run one by one. The tables that
-were measured are kept beside the page, and judged anew each time it is written; without a folder
-that is all that is done.
+were measured are stored beside the page, and assessed again each time it is written; without a
+folder that is all that is done.
 """
+
+from __future__ import annotations
 
 import json
 import re
@@ -16,47 +18,56 @@ import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from reproduction import EXPERIMENTS, HOLDS, conclude, sum_up
-from reproduction.running import CUT, FULL_SIZE, MEASURED_NAME, SHOWN
+from reproduction.claims import HOLDS, sum_up
+from reproduction.running import (
+    CUT,
+    FIGURES,
+    FULL_SIZE,
+    MEASURED_NAME,
+    SHOWN,
+    Reproduced,
+    conclude,
+    folder_of,
+)
 
-HERE = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs"
 # A picture and a verdict for each experiment, and what a person wrote beside them, remarks.md.
-PARTS = HERE / "reproduction"
-# What was measured, an archive an experiment.
+PARTS = DOCS / "reproduction"
+# What was measured, an archive for each experiment.
 TABLES = PARTS / "tables"
 # Archives of the same tables are the same to the byte.
 NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def take_over(folder: Path) -> None:
-    """Keep the tables of what was measured."""
-    n_taken = 0
-    for name in EXPERIMENTS:
-        sizes = [
-            size for size in ("full", "quick") if (folder / size / name / MEASURED_NAME).exists()
-        ]
-        if not sizes:
+def store_tables(folder: Path) -> None:
+    """Store the tables of what was measured."""
+    n_found = 0
+    for name in FIGURES:
+        # A full run before a quick one.
+        full = folder_of(name, folder, is_full=True)
+        is_full = (full / MEASURED_NAME).exists()
+        own = full if is_full else folder_of(name, folder, is_full=False)
+        if not (own / MEASURED_NAME).exists():
             continue
-        n_taken += 1
-        found = conclude(name, folder, is_full=sizes[0] == "full")
+        n_found += 1
+        verdict = conclude(name, folder, is_full=is_full).verdict
         shown = PARTS / f"{name}.md"
-        if shown.exists() and _completeness(shown.read_text("utf-8")) > _completeness(found.words):
+        if shown.exists() and _completeness(shown.read_text("utf-8")) > _completeness(verdict):
             print(f"{name}: what the page shows is more complete, and stays.")
             continue
-        _pack(name, folder / sizes[0] / name)
-        print(f"{name}: taken over.")
-    if n_taken == 0:
+        pack(name, own)
+        print(f"{name}: stored.")
+    if n_found == 0:
         sys.exit(f"{folder} holds no experiments: pass what 'python -m reproduction' wrote to.")
 
 
-def _completeness(verdict: str | list[str]) -> tuple[bool, bool]:
+def _completeness(verdict: str) -> tuple[bool, bool]:
     """Return whether a verdict is of a full run, and whether nothing was cut."""
-    text = verdict if isinstance(verdict, str) else "\n".join(verdict)
-    return FULL_SIZE in text, CUT not in text
+    return FULL_SIZE in verdict, CUT not in verdict
 
 
-def _pack(name: str, own: Path) -> None:
-    """Keep the tables of an experiment, and what is known of them."""
+def pack(name: str, own: Path) -> None:
+    """Store the tables of an experiment, and what is known of them."""
     measured = json.loads((own / MEASURED_NAME).read_text("utf-8"))
     TABLES.mkdir(exist_ok=True)
     with zipfile.ZipFile(TABLES / f"{name}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
@@ -66,23 +77,22 @@ def _pack(name: str, own: Path) -> None:
             archive.writestr(entry, (own / file).read_bytes())
 
 
-def judge_anew(name: str, folder: Path) -> Path:
-    """Unpack the tables of an experiment into a folder, judge them, and return where that is."""
+def assess_stored(name: str, folder: Path, *, draws: bool = True) -> Reproduced:
+    """Unpack the stored tables of an experiment into a folder and assess them."""
     with zipfile.ZipFile(TABLES / f"{name}.zip") as archive:
         is_full = json.loads(archive.read(MEASURED_NAME))["settings"]["is_full"]
-        own = folder / ("full" if is_full else "quick") / name
-        archive.extractall(own)
-    conclude(name, folder, is_full=is_full)
-    return own
+        archive.extractall(folder_of(name, folder, is_full=is_full))
+    return conclude(name, folder, is_full=is_full, draws=draws)
 
 
 def write_parts() -> None:
-    """Write the verdict and the picture of every experiment whose tables are kept."""
+    """Write the verdict and the picture of every experiment whose tables are stored."""
     for archive in sorted(TABLES.glob("*.zip")):
         with TemporaryDirectory() as folder:
-            own = judge_anew(archive.stem, Path(folder))
-            shutil.copy(own / "verdict.md", PARTS / f"{archive.stem}.md")
-            shutil.copy(own / f"{archive.stem}.png", PARTS / f"{archive.stem}.png")
+            found = assess_stored(archive.stem, Path(folder))
+            (PARTS / f"{archive.stem}.md").write_text(found.verdict, "utf-8")
+            (picture,) = (path for path in found.files if path.suffix == ".png")
+            shutil.copy(picture, PARTS / f"{archive.stem}.png")
 
 
 def write_page() -> None:
@@ -94,8 +104,10 @@ def write_page() -> None:
         name.removesuffix(" -->"): remark.strip()
         for name, remark in (part.split("\n", maxsplit=1) for part in parts)
     }
-    rows, sections, missing = [], [], []
-    for name in EXPERIMENTS:
+    rows: list[dict[str, str]] = []
+    sections: list[str] = []
+    missing: list[str] = []
+    for name in FIGURES:
         verdict = PARTS / f"{name}.md"
         if not verdict.exists():
             missing.append(name)
@@ -119,7 +131,7 @@ def write_page() -> None:
     if missing:
         lines += ["", f"Not run here: {', '.join(missing)}."]
     page = "\n".join([*lines, *sections])
-    (HERE / "reproduction.md").write_text(page + "\n", encoding="utf-8")
+    (DOCS / "reproduction.md").write_text(page + "\n", encoding="utf-8")
 
 
 def _read_claims(text: str) -> list[dict[str, str]]:
@@ -136,6 +148,6 @@ def _slug(heading: str) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        take_over(Path(sys.argv[1]))
+        store_tables(Path(sys.argv[1]))
     write_parts()
     write_page()

@@ -1,92 +1,47 @@
-"""One experiment from beginning to end: measured, judged, drawn and written down.
+"""One experiment from beginning to end: measured, assessed, drawn and written down.
 
-What was measured stays in tables, and the verdict is made of these alone, so that it can be made
-again without measuring again.
+What was measured is stored in tables, and the verdict is made of these alone, so that it can be
+made again without measuring again.
 """
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
+from filelock import FileLock, Timeout
 
+import umfi
 from reproduction.claims import Claim
-from reproduction.session import CHECKPOINT_NAME, RUNS_NAME, Session, Tables
-from reproduction.stored_runs import version_of_code
-from umfi.errors import InputError, RunError, unknown_name
-from umfi.execution import Budget, count_workers, read_seconds
-from umfi.execution.checkpoint.locks import FileLock
-from umfi.importance.status import format_seconds
-from umfi.version import __version__, source_digest
+from reproduction.session import RUNS_NAME, Session, Tables, count_workers
+from reproduction.stored_runs import code_version
 
-__all__ = ["EXPERIMENTS", "Reproduced", "conclude", "reproduce"]
-
-# In the order of the paper; table 1 belongs to figures 3 and 4.
-EXPERIMENTS = (
+# In the order of the paper.
+FIGURES = (
     "figure1", "figure3", "figure4", "figure6", "figure7", "figure8", "figure9", "figure10",
     "figure11", "figure12", "figure13", "figure14", "figure15",
 )  # fmt: skip
+# Table 1 is a part of figure 3.
+EXPERIMENTS = (*FIGURES, "table1")
 MEASURED_NAME = "measured.json"
-LOCK_NAME = "lock"
+LOCK_NAME = ".lock"
 # Words that pages are read by.
 SHOWN = ("claim", "found", "holds if", "paper", "verdict")
 FULL_SIZE, CUT = "With the paper's numbers of runs", ", as far as a time limit allowed (below)"
 
 
 @dataclass(frozen=True)
-class _Measured:
-    """What is known of a measurement beside its tables.
-
-    Attributes
-    ----------
-    settings : dict
-        What decides the numbers.
-    seconds_on : dict
-        What it took, all starts together, by the number of workers.
-    notes : list of str
-        What was left out.
-    tables : list of str
-        Names of the tables.
-    version : str
-        The code.
-    versions : dict
-        How many runs are of which code, which is another where others began.
-    """
-
-    settings: dict[str, Any]
-    seconds_on: dict[int, float]
-    notes: list[str]
-    tables: list[str]
-    version: str = ""
-    versions: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether something was left out, so that a later start may go on."""
-        return bool(self.notes)
-
-    @property
-    def words(self) -> list[str]:
-        """What a reader has to know of how it was measured."""
-        parts = [
-            f"{count:,} of {sum(self.versions.values()):,} runs by umfi {name}"
-            for name, count in self.versions.items()
-            if name != self.version
-        ]
-        said = [f"Begun with other versions of the code: {', '.join(parts)}."] if parts else []
-        return [*self.notes, *said]
-
-
-@dataclass(frozen=True)
 class Reproduced:
-    """What is left of an experiment.
+    """The outcome of an experiment.
 
     Attributes
     ----------
@@ -95,10 +50,12 @@ class Reproduced:
     claims : list of Claim
     notes : list of str
         Differences from the paper, of the experiment and of this run.
+    omitted : list of str
+        What a time limit left out; it is among the notes, too.
     shown : list of DataFrame
         Short tables that the paper has too.
-    is_full, is_cut : bool
-        Whether it has the paper's size, and whether time ran out.
+    is_full : bool
+        Whether it has the paper's size.
     seconds_on : dict
         What it took, all starts together, by the number of workers.
     files : list of Path
@@ -109,9 +66,9 @@ class Reproduced:
     statement: str
     claims: list[Claim]
     notes: list[str]
+    omitted: list[str]
     shown: list[pd.DataFrame]
     is_full: bool
-    is_cut: bool
     seconds_on: dict[int, float]
     files: list[Path]
 
@@ -121,30 +78,32 @@ class Reproduced:
         return sum(self.seconds_on.values())
 
     @property
-    def words(self) -> list[str]:
-        """The claim, what was found and every difference, as lines of Markdown."""
+    def verdict(self) -> str:
+        """The claim, what was found and every difference, as Markdown."""
         claims = pd.DataFrame([claim.to_plain() for claim in self.claims])
         size = FULL_SIZE if self.is_full else "With fewer runs"
-        cut = CUT if self.is_cut else ""
+        cut = CUT if self.omitted else ""
         # A start that only puts finished runs together is not worth a word.
         times = [
-            f"{format_seconds(seconds)} on {'one core' if n == 1 else f'{n} cores'}"
+            f"{_format_seconds(seconds)} on {'one core' if n == 1 else f'{n} cores'}"
             for n, seconds in sorted(self.seconds_on.items())
             if seconds > 0.01 * self.seconds
         ]
-        tables = [line for table in self.shown for line in [*_to_markdown(table), ""]]
-        return [
+        lines = [
+            f"# {self.name}: {self.title}",
+            "",
             self.statement,
             "",
             f"{size}{cut}: {' and '.join(times)}.",
             "",
             *_to_markdown(claims[list(SHOWN)]),
             "",
-            *tables,
+            *[line for table in self.shown for line in [*_to_markdown(table), ""]],
             "Differences from the paper:",
             "",
             *(f"- {note}" for note in self.notes),
         ]
+        return "\n".join(lines) + "\n"
 
 
 def reproduce(
@@ -155,10 +114,10 @@ def reproduce(
     seed: int = 0,
     n_jobs: int | None = None,
     executor: Any = None,
-    time_limit: float | str | None = None,
-    progress: Callable[[str, int], Any] | None = None,
+    time_limit: float | None = None,
+    shows_progress: bool = False,
 ) -> Reproduced:
-    """Run an experiment and write its numbers, picture and verdict; done ones are only judged.
+    """Run an experiment and write its numbers, picture and verdict; done ones are only assessed.
 
     Parameters
     ----------
@@ -170,69 +129,99 @@ def reproduce(
         Whether it has the size of the paper's, or one of minutes.
     seed : int
     n_jobs, executor
-        As for all methods.
-    time_limit : float or str, optional
-        After this time, all starts together, replications that are not needed are left out and
-        noted; a later call with more time goes on from there.
-    progress : callable, optional
-        See :class:`Session`.
+        As for all methods of umfi.
+    time_limit : float, optional
+        After so many seconds, all starts together, replications that are not needed are left out
+        and noted; a later call with more time goes on from there.
+    shows_progress : bool
     """
-    experiment = _find(name)
-    seconds_allowed = read_seconds(time_limit)
-    own = _folder_of(name, folder, is_full=is_full)
-    settings = {
-        "seed": seed,
-        "is_full": is_full,
-        "time_limit": seconds_allowed,
-        "umfi": f"{__version__} ({source_digest(whole=True)})",
-    }
-    if _read_measured(own, settings) is None:
-        session = Session(own, is_full, seed, n_jobs, executor, progress)
-        _measure(experiment, session, settings)
+    experiment = find_experiment(name)
+    own = folder_of(name, folder, is_full=is_full)
+    settings = {"seed": seed, "is_full": is_full, "time_limit": time_limit, "umfi": code_version()}
+    measured = _read_measured(own)
+    if measured is None or measured["settings"] != settings:
+        session = Session(own, is_full, seed, n_jobs, executor, shows_progress)
+        own.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(own / LOCK_NAME, timeout=0):
+                _measure(experiment, session, settings)
+        except Timeout:
+            raise umfi.RunError(
+                f"Another run is at work in {str(own)!r}: wait for it, or pass another folder."
+            ) from None
     return conclude(name, folder, is_full=is_full)
 
 
-def conclude(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Reproduced:
-    """Judge and draw what an experiment measured, whatever version of the library measured it.
+def conclude(
+    name: str, folder: str | os.PathLike[str], *, is_full: bool, draws: bool = True
+) -> Reproduced:
+    """Assess and draw what an experiment measured, whatever version of the library measured it.
 
-    Parameters
-    ----------
-    name, folder, is_full
-        As for :func:`reproduce`.
+    Without ``draws`` there is no picture; the other parameters are those of :func:`reproduce`.
     """
-    experiment = _find(name)
-    own = _folder_of(name, folder, is_full=is_full)
+    experiment = find_experiment(name)
+    own = folder_of(name, folder, is_full=is_full)
     measured = _read_measured(own)
     if measured is None:
-        raise InputError(
+        raise umfi.InputError(
             f"{str(own)!r} holds no measurements: run 'python -m reproduction {name}' first."
         )
-    paths = [own / f"{table}.csv" for table in measured.tables]
-    # Judged as read, so that a verdict made again is the same.
+    paths = [own / f"{table}.csv" for table in measured["tables"]]
+    # Assessed as read, so that a verdict made again is the same.
     tables = {path.stem: pd.read_csv(path) for path in paths}
-    claims = experiment.judge(tables)
+    claims = experiment.assess(tables)
     pd.DataFrame([claim.to_plain() for claim in claims]).to_csv(own / "claims.csv", index=False)
+    pictures = _draw(experiment, tables, own, name) if draws else []
     found = Reproduced(
         name=name,
         title=experiment.TITLE,
         statement=experiment.CLAIM,
         claims=claims,
-        notes=[*experiment.DIFFERENCES, *measured.words],
+        notes=[*_items(experiment.DIFFERENCES), *measured["notes"], *_code_notes(measured)],
+        omitted=measured["notes"],
         shown=[tables[table] for table in getattr(experiment, "SHOWN", ())],
         is_full=is_full,
-        is_cut=measured.is_cut,
-        seconds_on=measured.seconds_on,
-        files=[*paths, own / "claims.csv", *_draw(experiment, tables, own, name)],
+        seconds_on=measured["seconds_on"],
+        files=[*paths, own / "claims.csv", *pictures, own / "verdict.md"],
     )
-    verdict = own / "verdict.md"
-    verdict.write_text("\n".join([f"# {name}: {found.title}", "", *found.words, ""]), "utf-8")
-    found.files.append(verdict)
+    (own / "verdict.md").write_text(found.verdict, "utf-8")
     return found
 
 
-def _folder_of(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Path:
+def find_experiment(name: str) -> Any:
+    """Return the module of an experiment, or raise with the nearest name."""
+    if name in EXPERIMENTS:
+        return import_module(f"reproduction.{name}")
+    names = ("list", "all", *EXPERIMENTS)
+    nearest = difflib.get_close_matches(name, names, n=1)
+    hint = f": did you mean {nearest[0]!r}?" if nearest else "."
+    raise umfi.InputError(f"Unknown experiment {name!r}{hint} Valid: {', '.join(names)}.")
+
+
+def folder_of(name: str, folder: str | os.PathLike[str], *, is_full: bool) -> Path:
     """Return the folder of an experiment; a quick one never takes the place of a full one."""
     return Path(folder) / ("full" if is_full else "quick") / name
+
+
+def _format_seconds(seconds: float) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> _format_seconds(42.3), _format_seconds(5430), _format_seconds(300_000)
+    ('42 s', '1 h 30 min', '3 d 11 h')
+    """
+    if round(seconds) < 60:
+        return f"{round(seconds)} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    if hours == 0:
+        return f"{minutes} min"
+    return f"{hours} h {minutes} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"
+
+
+def _items(text: str) -> list[str]:
+    """Return the items of a list in Markdown, a line each."""
+    return [" ".join(item.split()) for item in f"\n{text}".split("\n- ")[1:]]
 
 
 def _to_markdown(table: pd.DataFrame) -> list[str]:
@@ -245,71 +234,70 @@ def _to_markdown(table: pd.DataFrame) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
-def _find(name: str) -> Any:
-    if name not in EXPERIMENTS:
-        raise unknown_name("experiment", name, EXPERIMENTS)
-    return import_module(f"reproduction.{name}")
-
-
 def _measure(experiment: Any, session: Session, settings: dict[str, Any]) -> None:
     """Run an experiment, and write its tables and what is known of them."""
-    own = session.folder
-    own.mkdir(parents=True, exist_ok=True)
-    try:
-        lock = FileLock(own / LOCK_NAME)
-    except BlockingIOError:
-        raise RunError(
-            f"Another run is at work in {str(own)!r}: wait for it, or pass another folder."
-        ) from None
-    try:
-        if settings["time_limit"] is not None:
-            # A limit that is over already leaves what is done, and one step of everything.
-            left = settings["time_limit"] - session.runs.seconds_before
-            session = replace(session, budget=Budget(max(left, 1e-3)))
-        start = perf_counter()
-        tables: Tables = experiment.measure(session)
-        n_workers, seconds_on = count_workers(session.n_jobs), dict(session.runs.seconds_found)
-        seconds_on[n_workers] = seconds_on.get(n_workers, 0.0) + perf_counter() - start
-        for table_name, table in tables.items():
-            table.to_csv(own / f"{table_name}.csv", index=False)
-        measured = _Measured(
-            settings,
-            seconds_on,
-            session.notes,
-            list(tables),
-            version_of_code(),
-            dict(session.runs.versions),
-        )
-        path = own / MEASURED_NAME
-        unfinished = path.with_name(path.name + ".part")
-        unfinished.write_text(json.dumps(asdict(measured), indent=1), encoding="utf-8")
-        unfinished.replace(path)
-        if not measured.is_cut:  # Else a later start may go on.
-            for name in (CHECKPOINT_NAME, RUNS_NAME):
-                (own / name).unlink(missing_ok=True)
-    finally:
-        lock.let_go()
+    if settings["time_limit"] is not None:
+        # A limit that is over already leaves what is done, and one step of everything.
+        left = settings["time_limit"] - session.runs.seconds_before
+        session = replace(session, deadline=monotonic() + left)
+    start = perf_counter()
+    tables: Tables = experiment.measure(session)
+    seconds_on = session.runs.seconds_found
+    seconds_on[count_workers(session.n_jobs)] += perf_counter() - start
+    for name, table in tables.items():
+        table.to_csv(session.folder / f"{name}.csv", index=False)
+    measured = {
+        "settings": settings,
+        "seconds_on": dict(seconds_on),
+        "notes": session.omitted,
+        "tables": list(tables),
+        "version": code_version(),
+        "versions": dict(session.runs.versions),
+    }
+    path = session.folder / MEASURED_NAME
+    unfinished = path.with_name(path.name + ".part")
+    unfinished.write_text(json.dumps(measured, indent=1), encoding="utf-8")
+    unfinished.replace(path)
+    if not session.omitted:  # Else a later start may go on.
+        session.remove_checkpoint()
+        (session.folder / RUNS_NAME).unlink(missing_ok=True)
 
 
-def _read_measured(folder: Path, settings: dict[str, Any] | None = None) -> _Measured | None:
-    """Return what is known of a measurement; None if there is none with these settings."""
+def _read_measured(folder: Path) -> dict[str, Any] | None:
+    """Return what is known of a measurement beside its tables; None if there is none.
+
+    ``settings`` decide the numbers, ``seconds_on`` is what they took by the number of workers,
+    ``notes`` say what was left out, ``versions`` how many runs are of which code.
+    """
     path = folder / MEASURED_NAME
     if not path.exists():
         return None
     try:
-        measured = _Measured(**json.loads(path.read_text(encoding="utf-8")))
+        measured = json.loads(path.read_text(encoding="utf-8"))
         # JSON has no whole numbers for names.
-        seconds_on = {int(n): float(seconds) for n, seconds in measured.seconds_on.items()}
-        measured = replace(measured, seconds_on=seconds_on)
-    except (OSError, ValueError, TypeError, AttributeError):
-        raise RunError(f"{str(path)!r} cannot be read: remove it to run the experiment.") from None
-    return measured if settings is None or measured.settings == settings else None
+        seconds_on = {int(n): float(seconds) for n, seconds in measured["seconds_on"].items()}
+        if not {"settings", "notes", "tables"} <= measured.keys():
+            raise KeyError
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        raise umfi.RunError(
+            f"{str(path)!r} cannot be read: remove it to run the experiment."
+        ) from None
+    return {"version": "", "versions": {}, **measured, "seconds_on": seconds_on}
+
+
+def _code_notes(measured: Mapping[str, Any]) -> list[str]:
+    """Return a note if some runs are of other code than the last ones."""
+    versions = measured["versions"]
+    parts = [
+        f"{count:,} of {sum(versions.values()):,} runs by umfi {name}"
+        for name, count in versions.items()
+        if name != measured["version"]
+    ]
+    return [f"Begun with other versions of the code: {', '.join(parts)}."] if parts else []
 
 
 def _draw(experiment: Any, tables: Tables, folder: Path, name: str) -> list[Path]:
     """Write the picture as PNG and SVG, and return the paths."""
-    import matplotlib.pyplot as plt
-
     figure = experiment.draw(tables)
     paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
     for path in paths:

@@ -1,62 +1,70 @@
-"""Where experiments run: how large they are, what they keep, and how long they may take."""
+"""One start of an experiment: how large it is, what it stores, and how long it may take."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from time import monotonic, perf_counter
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.progress import track
 
 import umfi
-from reproduction.stored_runs import StoredRuns
-from umfi.execution import Budget, count_workers
-from umfi.execution.checkpoint import forget
-from umfi.version import source_digest
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["CHECKPOINT_NAME", "RUNS_NAME", "Methods", "Session", "Tables"]
+from reproduction.stored_runs import StoredRuns, code_version
 
 T = TypeVar("T")
 # From the name that is shown to a method and its settings.
 Methods = Mapping[str, Mapping[str, Any]]
 # What an experiment measured, by the name of its file.
-Tables = dict[str, "pd.DataFrame"]
+Tables = dict[str, pd.DataFrame]
 # Of the run that is under way; those that are done are in the other file.
 CHECKPOINT_NAME = "unfinished.umfi"
 RUNS_NAME = "runs.jsonl"
+
+
+def ultra_marginal(remover: Any, protocol: str = "paper", **arguments: Any) -> dict[str, Any]:
+    """Return the settings of ultra-marginal importance."""
+    return {"method": "ultra_marginal", "remover": remover, "protocol": protocol, **arguments}
+
+
+def count_workers(n_jobs: int | None) -> int:
+    """Return on how many workers methods of umfi run: all usable cores for None and -1."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    n_cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    if n_jobs is None:
+        return n_cores
+    return n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs)
 
 
 def _importances(result: Any) -> Mapping[str, float]:
     return dict(result.importances)
 
 
-def _digest(asked: Iterable[Any]) -> str:
+def _digest(parts: Iterable[Any]) -> str:
+    """Return what distinguishes tables, their names included, and plain values from others."""
     digest = hashlib.blake2b(digest_size=6)
-    for part in asked:
-        digest.update(_to_bytes(part))
+    for part in parts:
+        if isinstance(part, pd.DataFrame | pd.Series):
+            table = pd.DataFrame(part)
+            digest.update(repr([*table.columns, table.shape]).encode())
+            digest.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+        else:
+            digest.update(repr(part).encode())
     return digest.hexdigest()
-
-
-def _to_bytes(value: Any) -> bytes:
-    """Return what tells a table, its names included, or a plain value from others."""
-    if hasattr(value, "to_frame") or hasattr(value, "columns"):
-        names = list(value.columns) if hasattr(value, "columns") else [value.name]
-        cells = value.to_numpy()
-        told = cells.tobytes() if cells.dtype.kind in "fiub" else repr(cells.tolist()).encode()
-        return repr([names, cells.shape]).encode() + told
-    return repr(value).encode()
 
 
 @dataclass(frozen=True)
 class Session:
-    """Settings of a reproduction.
+    """Settings of a start, and what it has done.
 
     Attributes
     ----------
@@ -66,12 +74,12 @@ class Session:
         Whether it has the size of the paper's.
     seed : int
     n_jobs, executor
-        As for all methods.
-    progress : callable
-        Called with a title and the number of steps; returns what is called after each.
-    budget : Budget
-        When it is over, steps that can be done without are left out.
-    notes : list of str
+        As for all methods of umfi.
+    shows_progress : bool
+        Whether a bar is drawn, if standard error is a terminal.
+    deadline : float
+        By :func:`time.monotonic`; afterwards steps that can be done without are left out.
+    omitted : list of str
         What was left out is noted here.
     """
 
@@ -80,9 +88,9 @@ class Session:
     seed: int = 0
     n_jobs: int | None = None
     executor: Any = None
-    progress: Callable[[str, int], Any] | None = None
-    budget: Budget = field(default_factory=Budget)
-    notes: list[str] = field(default_factory=list)
+    shows_progress: bool = False
+    deadline: float = math.inf
+    omitted: list[str] = field(default_factory=list)
 
     def choose(self, *, quick: T, full: T) -> T:
         """Return what fits the size of the experiment."""
@@ -100,31 +108,23 @@ class Session:
 
     def run(
         self,
-        method: str,
         X: pd.DataFrame,
         y: pd.Series,
+        settings: Mapping[str, Any],
         *label: object,
         read: Callable[[Any], Mapping[str, float]] = _importances,
-        **settings: Any,
     ) -> dict[str, float]:
-        """Return what a method of umfi says of each feature.
+        """Return what a method of umfi gives each feature.
 
-        Parameters
-        ----------
-        method : str
-        X, y
-            The table and its response.
-        *label
-            What tells this run from others.
-        read : callable
-            From the result to numbers by feature; its importances by default.
-        **settings
-            Of the method.
+        Settings are ``method`` and its arguments, the label distinguishes this run from others,
+        and ``read`` makes numbers by feature of the result: its importances by default.
         """
+        arguments = dict(settings)
+        method = arguments.pop("method")
         seed = self.seed_of(method, *label)
-        asked = (seed, X, y, {name: repr(value) for name, value in settings.items()})
-        # Of other code, or of what else was asked, an unfinished run is none of ours.
-        whose = " ".join([*map(str, label), _digest(asked), source_digest()])
+        inputs = (seed, X, y, {name: repr(value) for name, value in arguments.items()})
+        # An unfinished run of other code or of other inputs is not continued.
+        checkpoint_label = " ".join([*map(str, label), _digest(inputs), code_version()])
 
         def compute() -> Mapping[str, float]:
             result = getattr(umfi, method)(
@@ -134,66 +134,59 @@ class Session:
                 n_jobs=self.n_jobs,
                 executor=self.executor,
                 progress=False,
-                checkpoint=umfi.Checkpoint(self.folder / CHECKPOINT_NAME, label=whose),
-                **settings,
+                checkpoint=umfi.Checkpoint(self.folder / CHECKPOINT_NAME, label=checkpoint_label),
+                **arguments,
             )
             if result.settings.get("stopped"):  # Ctrl-C; half a run is no run.
                 raise KeyboardInterrupt
             return read(result)
 
-        return self.keep(compute, method, *label, asked=asked)
+        return self.find_or_compute(compute, method, *label, inputs=inputs)
 
-    def keep(
-        self, compute: Callable[[], Mapping[str, float]], *label: object, asked: Iterable[Any]
+    def find_or_compute(
+        self, compute: Callable[[], Mapping[str, float]], *label: object, inputs: Iterable[Any]
     ) -> dict[str, float]:
-        """Return numbers by feature, computed once and kept for later starts.
+        """Return numbers by feature, computed once and stored for later starts.
 
-        Parameters
-        ----------
-        compute : callable
-            Without arguments, returns the numbers.
-        *label
-            What tells them from others.
-        asked : iterable
-            All that they depend on, beside the code: tables, plain values, what prints as it is.
+        Inputs are all that the numbers depend on beside the code: tables and plain values.
         """
-        name, digest = ", ".join(map(str, label)), _digest(asked)
-        known = self.runs.find(name, digest)
-        if known is None:
+        name, digest = ", ".join(map(str, label)), _digest(inputs)
+        values = self.runs.find(name, digest)
+        if values is None:
             start = perf_counter()
-            known = {str(feature): float(value) for feature, value in compute().items()}
+            values = {str(feature): float(value) for feature, value in compute().items()}
             seconds = perf_counter() - start
-            self.runs.add(name, digest, known, seconds, count_workers(self.n_jobs))
-            # A run that is done needs it no more, and nothing else is under way.
-            if (self.folder / CHECKPOINT_NAME).exists():
-                forget(self.folder / CHECKPOINT_NAME)
-        return known
+            self.runs.add(name, digest, values, seconds, count_workers(self.n_jobs))
+            self.remove_checkpoint()
+        return values
+
+    def remove_checkpoint(self) -> None:
+        """Remove the checkpoint and what lies beside it: a run that is done needs it no more."""
+        for path in self.folder.glob(f"{CHECKPOINT_NAME}*"):
+            path.unlink()
 
     def track(self, steps: Iterable[T], title: str, *, n_parts: int | None = None) -> Iterator[T]:
         """Yield the steps, and show how far it is.
 
-        Parameters
-        ----------
-        steps : iterable
-        title : str
-        n_parts : int, optional
-            Stop when one of so many parts of the time that is left is over, after one step at
-            least and all that were done before; without it all steps are done, however long they
-            take.
+        With ``n_parts`` it stops when one of so many parts of the time that is left is over, after
+        one step at least and all that were done before; without it all steps are done, however
+        long they take.
         """
         steps = list(steps)
-        own = Budget() if n_parts is None else self.budget.share(n_parts)
+        now = monotonic()
+        end = math.inf if n_parts is None else now + max(0.0, self.deadline - now) / n_parts
         n_new = self.runs.n_new
-        with _shown(self.progress, title, len(steps)) as advance:
-            for number, step in enumerate(steps):
-                if number and own.is_over and self.runs.n_new > n_new:
-                    self.notes.append(f"Cut by the time limit: {title}, {number} of {len(steps)}.")
-                    return
-                yield step
-                advance(1)
+        console = Console(stderr=True)
+        is_hidden = not (self.shows_progress and console.is_terminal)
+        shown = track(steps, title, console=console, transient=True, disable=is_hidden)
+        for number, step in enumerate(shown):
+            if number and monotonic() >= end and self.runs.n_new > n_new:
+                self.omitted.append(f"Cut by the time limit: {title}, {number} of {len(steps)}.")
+                return
+            yield step
 
     def time(self, what: Callable[[], Any], *label: object) -> float:
-        """Return the seconds that something takes; those of an earlier start are kept."""
+        """Return the seconds that something takes; those of an earlier start are stored."""
 
         def compute() -> dict[str, float]:
             start = perf_counter()
@@ -201,16 +194,30 @@ class Session:
             return {"seconds": perf_counter() - start}
 
         # Times of other code or of other numbers of workers are no times of this run.
-        asked = (count_workers(self.n_jobs), source_digest())
-        return self.keep(compute, *label, asked=asked)["seconds"]
+        inputs = (count_workers(self.n_jobs), code_version())
+        return self.find_or_compute(compute, *label, inputs=inputs)["seconds"]
 
 
-@contextmanager
-def _shown(
-    progress: Callable[[str, int], Any] | None, title: str, n_steps: int
-) -> Iterator[Callable[[int], Any]]:
-    if progress is None:
-        yield lambda n_done: None
-    else:
-        with progress(title, n_steps) as advance:
-            yield advance
+def run_iterations(
+    session: Session,
+    X: pd.DataFrame,
+    y: pd.Series,
+    methods: Methods,
+    n_iterations: Mapping[str, int],
+    *,
+    rows_name: str,
+    n_rows: int,
+) -> pd.DataFrame:
+    """Return importances on random subsets of rows: ``method, iteration, feature, importance``.
+
+    An iteration draws the same ``n_rows`` rows for all methods; ``rows_name`` is what they are.
+    """
+    found = []
+    for number, (name, settings) in enumerate(methods.items()):
+        steps = range(n_iterations[name])
+        for iteration in session.track(steps, name, n_parts=len(methods) - number):
+            rng = np.random.default_rng(session.seed_of(rows_name, iteration))
+            drawn = np.sort(rng.choice(len(X), min(n_rows, len(X)), replace=False))
+            importances = session.run(X.iloc[drawn], y.iloc[drawn], settings, name, iteration)
+            found += [(name, iteration, feature, value) for feature, value in importances.items()]
+    return pd.DataFrame(found, columns=["method", "iteration", "feature", "importance"])

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
 
 import umfi
-from reproduction.claims import Claim, claim_of_rows
-from reproduction.session import Session
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = [
-    "COLOURS",
-    "SCRIPT",
-    "SIMULATIONS",
-    "Statistic",
-    "claim_shares",
-    "claim_spread",
-    "draw_shares",
-    "lead_of",
-    "lead_of_pair",
-    "run_simulations",
-    "share_of",
-]
+from reproduction.claims import Claim, Numbers, claim_of_rows
+from reproduction.session import Methods, Session
 
 SIMULATIONS = (
     "nonlinear_interactions",
@@ -42,16 +25,16 @@ FEATURES = ["x1", "x2", "x3", "x4"]
 N_ROWS = 1000
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 
-# From shares, shape (n_replications, 4), to a number in points of a hundred.
-Statistic = Callable[[NDArray[np.float64]], float]
+# From shares, shape (..., n_replications, 4), to numbers in points of a hundred, shape (...).
+Statistic = Callable[[Numbers], Any]
 
 
 def run_simulations(
     session: Session,
-    methods: Mapping[str, Mapping[str, Any]],
+    methods: Methods,
     n_replications: int,
     simulations: Sequence[str] = SIMULATIONS,
-    more_methods: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
+    more_methods: Mapping[str, Methods] | None = None,
 ) -> pd.DataFrame:
     """Return importances and shares: ``simulation, replication, method, feature, ...``.
 
@@ -69,15 +52,12 @@ def run_simulations(
     rows = []
     for number, simulation in enumerate(simulations):
         title = simulation.replace("_", " ")
+        own_methods = {**methods, **(more_methods or {}).get(simulation, {})}
         n_parts = len(simulations) - number
         for replication in session.track(range(n_replications), title, n_parts=n_parts):
-            seed = session.seed_of(simulation, replication)
-            X, y = _simulate(simulation, seed)
-            for name, settings in {**methods, **(more_methods or {}).get(simulation, {})}.items():
-                own = dict(settings)
-                importances = session.run(
-                    str(own.pop("method")), X, y, name, simulation, replication, **own
-                )
+            X, y = _simulate(simulation, session.seed_of(simulation, replication))
+            for name, settings in own_methods.items():
+                importances = session.run(X, y, settings, name, simulation, replication)
                 total = float(np.sum(list(importances.values())))
                 rows += [
                     (simulation, replication, name, feature, value, 100.0 * value / total)
@@ -99,8 +79,8 @@ def _simulate(simulation: str, seed: int) -> tuple[pd.DataFrame, pd.Series]:
     return X, pd.Series(y, name="y")
 
 
-def _shares(table: pd.DataFrame, simulation: str, method: str) -> NDArray[np.float64]:
-    """Return the shares of one method, shape (n_replications, 4)."""
+def _shares(table: pd.DataFrame, simulation: str, method: str) -> Numbers:
+    """Return the shares of the total importance of one method, shape (n_replications, 4)."""
     own = table[(table["simulation"] == simulation) & (table["method"] == method)]
     wide = own.pivot_table(index="replication", columns="feature", values="share")
     return wide[FEATURES].to_numpy()
@@ -108,19 +88,24 @@ def _shares(table: pd.DataFrame, simulation: str, method: str) -> NDArray[np.flo
 
 def share_of(*features: str) -> Statistic:
     """Return the statistic of what features have together, on average."""
-    places = [FEATURES.index(feature) for feature in features]
-    return lambda rows: float(rows[:, places].mean(axis=0).sum())
-
-
-def lead_of_pair(rows: NDArray[np.float64]) -> float:
-    """Return how far the smaller mean of x1 and x2 lies above the larger one of x3 and x4."""
-    means = rows.mean(axis=0)
-    return float(means[:2].min() - means[2:4].max())
+    positions = [FEATURES.index(feature) for feature in features]
+    return lambda rows: rows[..., positions].mean(axis=-2).sum(axis=-1)
 
 
 def lead_of(feature: str, other: str) -> Statistic:
     """Return the statistic of how far one feature lies above another, on average."""
     return lambda rows: share_of(feature)(rows) - share_of(other)(rows)
+
+
+def lead_of_pair(rows: Numbers) -> Any:
+    """Return how far the smaller mean of x1 and x2 lies above the larger one of x3 and x4."""
+    means = rows.mean(axis=-2)
+    return means[..., :2].min(axis=-1) - means[..., 2:4].max(axis=-1)
+
+
+def distance_of_pair(rows: Numbers) -> Any:
+    """Return how far the mean of x1 or x2, whichever is further, lies from zero."""
+    return np.abs(rows[..., :2].mean(axis=-2)).max(axis=-1)
 
 
 def claim_shares(
@@ -135,16 +120,7 @@ def claim_shares(
 ) -> Claim:
     """Return a claim on the shares of one method, in points of a hundred.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of :func:`run_simulations`.
-    simulation, method, words : str
-    statistic : callable
-    less : str, optional
-        Another method: the claim is on the difference to it, on the same tables.
-    **bounds
-        Of :class:`~reproduction.claims.Claim`.
+    With ``less``, another method, it is on the difference to that one on the same tables.
     """
     statement = f"{simulation.replace('_', ' ')}, {method}: {words}"
     rows = _shares(table, simulation, method)
@@ -152,28 +128,19 @@ def claim_shares(
         return claim_of_rows(statement, rows, statistic, **bounds)
     both = np.hstack([rows, _shares(table, simulation, less)])
     return claim_of_rows(
-        statement, both, lambda part: statistic(part[:, :4]) - statistic(part[:, 4:]), **bounds
+        statement, both, lambda rows: statistic(rows[..., :4]) - statistic(rows[..., 4:]), **bounds
     )
 
 
 def claim_spread(
     table: pd.DataFrame, simulation: str, methods: Sequence[str], **bounds: Any
 ) -> Claim:
-    """Return the claim on how many times the spread of one method is that of another, at most.
+    """Return the claim on how many times the spread of one method is that of another, at most."""
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of :func:`run_simulations`.
-    simulation : str
-    methods : sequence of str
-    **bounds
-        Of :class:`~reproduction.claims.Claim`.
-    """
-
-    def ratio(rows: NDArray[np.float64]) -> float:
-        spreads = rows.std(axis=0).reshape(len(methods), 4).mean(axis=1)
-        return float(spreads.max() / spreads.min())
+    def ratio(rows: Numbers) -> Any:
+        deviations = rows.std(axis=-2)
+        spreads = deviations.reshape(*deviations.shape[:-1], len(methods), 4).mean(axis=-1)
+        return spreads.max(axis=-1) / spreads.min(axis=-1)
 
     return claim_of_rows(
         f"{simulation.replace('_', ' ')}: spread of the method that varies most over that which "
@@ -188,13 +155,12 @@ def claim_spread(
 def draw_shares(
     table: pd.DataFrame, simulation: str, methods: Sequence[str], ax: Axes, colours: Sequence[str]
 ) -> None:
-    """Draw the shares of each feature as boxes, a colour a method."""
+    """Draw the shares of each feature as boxes, a colour for each method."""
     width = 0.8 / len(methods)
     for number, method in enumerate(methods):
-        places = np.arange(4) + width * (number - (len(methods) - 1) / 2)
         boxes = ax.boxplot(
             _shares(table, simulation, method),
-            positions=places,
+            positions=np.arange(4) + width * (number - (len(methods) - 1) / 2),
             widths=0.85 * width,
             patch_artist=True,
             manage_ticks=False,

@@ -1,36 +1,40 @@
-"""Runs that are done: a line each, in a file small enough to be taken along to another machine."""
+"""Stored runs: a line each, in a file small enough to be taken along to another machine."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from umfi.errors import RunError
-from umfi.version import __version__, source_digest
-
-__all__ = ["StoredRuns", "version_of_code"]
+import umfi
 
 
-def version_of_code() -> str:
-    """Return what tells which code a run is of.
+@cache
+def code_version() -> str:
+    """Return the version of umfi, and a digest of the code of umfi and of the experiments.
 
     Examples
     --------
-    >>> import umfi
-    >>> version_of_code().startswith(umfi.__version__)
+    >>> code_version().startswith(umfi.__version__)
     True
     """
-    return f"{__version__} ({source_digest()})"
+    digest = hashlib.blake2b(digest_size=6)
+    for folder in (Path(umfi.__file__).parent, Path(__file__).parent):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder.parent).as_posix().encode() + path.read_bytes())
+    return f"{umfi.__version__} ({digest.hexdigest()})"
 
 
 class StoredRuns:
-    """Named numbers of every run that is done, and what each run took.
+    """Numbers by feature of every run that is done, and what each run took.
 
-    A line is written when a run is done, so that whoever kills an experiment loses one run at most.
-    Runs of other code are taken, because an experiment may take days; which code it was is kept.
+    A line is written when a run is done, so that an experiment that is killed loses one run at
+    most. Runs of other code are taken, because an experiment may take days; which code it was is
+    stored.
 
     Parameters
     ----------
@@ -61,54 +65,52 @@ class StoredRuns:
         self.path = path
         self.versions: Counter[str] = Counter()
         self.n_new = 0
-        self.seconds_found: dict[int, float] = {}
-        # By what a run is called and a digest of what was asked.
-        self._kept: dict[tuple[str, str], dict[str, Any]] = {}
+        self.seconds_found: dict[int, float] = defaultdict(float)
+        # By the name of a run and a digest of its settings and data.
+        self._stored: dict[tuple[str, str], dict[str, Any]] = {}
         content = path.read_bytes() if path.exists() else b""
-        # A line that a kill broke off is written over by the next.
+        # A line that a kill left incomplete is overwritten by the next.
         self._n_bytes = content.rfind(b"\n") + 1
         for number, line in enumerate(content[: self._n_bytes].splitlines(), start=1):
             try:
-                kept = json.loads(line)
-                self._kept[kept["run"], kept["asked"]] = {
-                    "umfi": str(kept["umfi"]),
-                    "workers": int(kept["workers"]),
-                    "seconds": float(kept["seconds"]),
-                    "values": dict(kept["values"]),
+                run = json.loads(line)
+                self._stored[run["run"], run["asked"]] = {
+                    "umfi": str(run["umfi"]),
+                    "workers": int(run["workers"]),
+                    "seconds": float(run["seconds"]),
+                    "values": dict(run["values"]),
                 }
             except (ValueError, TypeError, KeyError):
-                raise RunError(
+                raise umfi.RunError(
                     f"Line {number} of {str(path)!r} cannot be read: remove the line to run it "
                     "again."
                 ) from None
-        self.seconds_before = sum(kept["seconds"] for kept in self._kept.values())
+        self.seconds_before = sum(run["seconds"] for run in self._stored.values())
 
-    def find(self, run: str, asked: str) -> dict[str, float] | None:
+    def find(self, name: str, digest: str) -> dict[str, float] | None:
         """Return the numbers of a run, None if it has not been done."""
-        if (run, asked) not in self._kept:
+        run = self._stored.get((name, digest))
+        if run is None:
             return None
-        kept = self._kept[run, asked]
-        self.versions[kept["umfi"]] += 1
-        n_workers = kept["workers"]
-        self.seconds_found[n_workers] = self.seconds_found.get(n_workers, 0.0) + kept["seconds"]
-        return dict(kept["values"])
+        self.versions[run["umfi"]] += 1
+        self.seconds_found[run["workers"]] += run["seconds"]
+        return dict(run["values"])
 
     def add(
-        self, run: str, asked: str, values: Mapping[str, float], seconds: float, n_workers: int
+        self, name: str, digest: str, values: Mapping[str, float], seconds: float, n_workers: int
     ) -> None:
-        """Keep the numbers of a run that is done, and what it took on how many workers."""
-        version = version_of_code()
-        kept = {
-            "umfi": version,
+        """Store the numbers of a run, and what it took on how many workers."""
+        run = {
+            "umfi": code_version(),
             "workers": n_workers,
             "seconds": seconds,
             "values": dict(values),
         }
-        line = json.dumps({"run": run, "asked": asked, **kept}, ensure_ascii=False)
+        line = json.dumps({"run": name, "asked": digest, **run}, ensure_ascii=False)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab") as file:
             file.truncate(self._n_bytes)
             self._n_bytes += file.write(line.encode() + b"\n")
-        self._kept[run, asked] = kept
-        self.versions[version] += 1
+        self._stored[name, digest] = run
+        self.versions[code_version()] += 1
         self.n_new += 1

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from scipy.optimize import brentq, nnls
 
 import umfi
-from reproduction.session import Session
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["Growth", "draw_times", "features_in", "run_times", "widen"]
+from reproduction.claims import Numbers
+from reproduction.session import Methods, Session
 
 # From numbers of features, shape (n,), to what their cost may consist of, shape (n, n_terms).
-Growth = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Growth = Callable[[Numbers], Numbers]
 COLOURS = ("#D55E00", "#E69F00", "#56B4E9", "#0072B2", "#009E73", "#CC79A7")
 
 
@@ -36,21 +33,14 @@ def widen(n_features: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
 
 def run_times(
     session: Session,
-    methods: Mapping[str, Mapping[str, Any]],
+    methods: Methods,
     n_features: Mapping[str, Sequence[int]],
     *,
     n_repeats: int,
 ) -> pd.DataFrame:
     """Return seconds: ``method, n_features, repeat, seconds``.
 
-    Parameters
-    ----------
-    session : Session
-    methods : dict
-        From the name that is shown to ``method`` and its settings.
-    n_features : dict
-        By the same names, in the order in which they are run.
-    n_repeats : int
+    Numbers of features are those of each method, in the order in which they are run.
     """
     rows = []
     for number, (name, settings) in enumerate(methods.items()):
@@ -71,17 +61,9 @@ def run_times(
 def features_in(table: pd.DataFrame, method: str, seconds: float, growth: Growth) -> float:
     """Return how many features a method does in some time, by a law fitted to what was measured.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Of :func:`run_times`.
-    method : str
-    seconds : float
-    growth : callable
-        What the cost may consist of; each part is taken as often as fits best, in proportion.
+    Growth is what the cost may consist of; each part is taken as often as fits best, in
+    proportion.
     """
-    from scipy.optimize import brentq, nnls
-
     means = table[table["method"] == method].groupby("n_features")["seconds"].mean()
     times = means.to_numpy()
     weights, _ = nnls(growth(means.index.to_numpy(float)) / times[:, None], np.ones(len(times)))
@@ -94,8 +76,6 @@ def features_in(table: pd.DataFrame, method: str, seconds: float, growth: Growth
 
 def draw_times(table: pd.DataFrame, ax: Axes) -> None:
     """Draw seconds against features, on logarithmic axes."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     for number, (method, part) in enumerate(table.groupby("method", sort=False)):
         means = part.groupby("n_features")["seconds"].mean()
         ax.plot(means.index, means, "o-", color=COLOURS[number % 6], markersize=4, label=method)

@@ -7,16 +7,22 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from reproduction.claims import Claim, claim_of_mean, claim_of_number, claim_of_rows
-from reproduction.genes import (
-    KNOWN_GENES,
+from reproduction.claims import (
+    Claim,
+    claim_of_mean,
+    claim_of_medians,
+    claim_of_number,
+    claim_of_quartiles,
+    claim_of_rows,
+)
+from reproduction.gene_claims import (
     claim_agreement,
     claim_chance,
     claim_more_spread,
     claim_place,
     claim_rate,
-    other_genes,
 )
+from reproduction.genes import KNOWN_GENES, other_genes
 from reproduction.simulations import claim_shares, claim_spread, lead_of, lead_of_pair
 
 
@@ -47,10 +53,30 @@ def test_the_interval_of_a_mean_is_students():
 
 def test_the_interval_of_a_statistic_is_that_of_a_bootstrap():
     rows = np.random.default_rng(0).normal(size=(400, 1))
-    claim = claim_of_rows("a mean", rows, lambda part: float(part.mean()), most=1.0)
+    claim = claim_of_rows("a mean", rows, lambda part: part.mean(axis=(-2, -1)), most=1.0)
     assert claim.value == rows.mean()
     assert claim.high - claim.low == pytest.approx(2 * 1.96 / 20, rel=0.15)
-    assert claim == claim_of_rows("a mean", rows, lambda part: float(part.mean()), most=1.0)
+    assert claim == claim_of_rows("a mean", rows, lambda part: part.mean(axis=(-2, -1)), most=1.0)
+
+
+@pytest.mark.parametrize("n_rows", [5, 8, 30, 31])
+def test_resampled_medians_and_quartiles_are_those_of_numpy(n_rows, monkeypatch):
+    """Counting how often each row is drawn gives what drawing and sorting gives, to the bit."""
+    monkeypatch.setattr("reproduction.claims.N_BOOTSTRAPS", 50)
+    rows = np.random.default_rng(1).normal(size=(n_rows, 3)).round(1)
+    rng = np.random.default_rng(0)
+    drawn = [rows[rng.integers(n_rows, size=n_rows)] for _ in range(50)]
+    seen = []
+
+    def first(numbers):
+        seen.append(numbers)
+        return numbers[..., 0]
+
+    claim_of_medians("a median", rows, first)
+    assert np.array_equal(seen[-1], [np.median(part, axis=0) for part in drawn])
+    claim_of_quartiles("a quartile", rows, lambda quartiles: first(quartiles)[2])
+    expected = [np.quantile(part, [0.25, 0.5, 0.75], axis=0) for part in drawn]
+    assert np.array_equal(seen[-1], np.swapaxes(expected, 0, 1))
 
 
 def test_a_number_measured_once_has_no_interval():
@@ -63,7 +89,9 @@ def test_a_number_measured_once_has_no_interval():
 
 
 def test_few_runs_have_no_interval_and_say_so():
-    claim = claim_of_rows("a mean", np.ones((2, 1)), lambda part: float(part.mean()), least=0.0)
+    claim = claim_of_rows(
+        "a mean", np.ones((2, 1)), lambda part: part.mean(axis=(-2, -1)), least=0.0
+    )
     assert claim.numbers == "1 (too few runs for an interval)"
     assert claim.verdict == "holds, which may be chance"
 
@@ -83,10 +111,10 @@ def test_strict_bounds_leave_ties_and_rounding_outside():
 def test_the_interval_of_an_extreme_is_not_beyond_its_value():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 40))
-    found = claim_of_rows("largest mean", rows, lambda part: float(part.mean(axis=0).max()))
+    found = claim_of_rows("largest mean", rows, lambda part: part.mean(axis=-2).max(axis=-1))
     assert found.low < found.value
-    negative = claim_of_rows(
-        "share", rows, lambda part: float((np.median(part, axis=0) <= 0).mean()), limits=(0, 1)
+    negative = claim_of_medians(
+        "fraction", rows, lambda medians: (medians <= 0).mean(axis=-1), limits=(0, 1)
     )
     assert 0.0 <= negative.low <= negative.value <= negative.high <= 1.0
 
@@ -95,17 +123,17 @@ def test_the_interval_of_so_many_runs_is_for_what_as_many_others_give(monkeypatc
     """Not so the mirrored one, which is for ever more runs: then every median here is zero."""
     monkeypatch.setattr("reproduction.claims.N_BOOTSTRAPS", 300)
 
-    def share_at_zero(rows):
-        return float((rows.mean(axis=0) <= 0.5).mean())
+    def fraction_at_zero(rows):
+        return (rows.mean(axis=-2) <= 0.5).mean(axis=-1)
 
     rng = np.random.default_rng(0)
     experiments = (rng.random((400, 60, 40)) < 0.46).astype(float)
-    expected = np.mean([share_at_zero(rows) for rows in experiments])
+    expected = np.mean([fraction_at_zero(rows) for rows in experiments])
     covered = {}
     for is_of_so_many in (True, False):
         claims = [
             claim_of_rows(
-                "share", rows, share_at_zero, limits=(0, 1), is_of_so_many_runs=is_of_so_many
+                "fraction", rows, fraction_at_zero, limits=(0, 1), is_of_so_many_runs=is_of_so_many
             )
             for rows in experiments[:60]
         ]

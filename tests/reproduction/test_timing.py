@@ -19,7 +19,7 @@ def test_what_only_a_first_call_takes_is_not_timed(tmp_path, monkeypatch):
     monkeypatch.setattr(session, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(umfi, "ablation", slow_at_first)
     table = pd.DataFrame([[0.0] * 10, [1.0] * 10])
-    monkeypatch.setattr(umfi.data.datasets, "load_brca", lambda: (table, table[0]))
+    monkeypatch.setattr(umfi.datasets, "load_brca", lambda: (table, table[0]))
     seconds = timing.run_times(
         Session(tmp_path), {"a": {"method": "ablation"}}, {"a": (10, 5)}, n_repeats=2
     )
@@ -42,7 +42,7 @@ def _hours(noise):
         for n in counts
     ]
     table = pd.DataFrame(rows, columns=["method", "n_features", "repeat", "seconds"])
-    return figure4.judge({"seconds": table})[0]
+    return figure4.assess({"seconds": table})[0]
 
 
 def test_what_an_hour_allows_is_as_sure_as_the_law_fits():
