@@ -6,6 +6,7 @@ import argparse
 import io
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -63,6 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
     except umfi.InputError as error:
         return _fail(f"Error: {error}", BAD_INPUT, options)
+    except BrokenPipeError:  # Whoever read the output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (umfi.RunError, OSError) as error:
         return _fail(f"Error: {error}", RUN_FAILED, options)
     except KeyboardInterrupt as stop:

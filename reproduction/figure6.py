@@ -29,7 +29,7 @@ DIFFERENCES = f"""\
 - {PATIENTS}
 - The authors show R² below zero as zero. Below what shuffled columns give (-0.02 to -0.08) it is
   no sign of independence, but of how removal is fitted to the rows it is measured on.
-- Sliced removal and the matched form of transport, beside the paper's two, are ours.
+- Joint removal and the matched form of transport, beside the paper's two, are ours.
 {DIFFERENCES_OF_LEAKAGE}
 """
 

@@ -34,6 +34,7 @@ FIGURES = (
 EXPERIMENTS = (*FIGURES, "table1")
 MEASURED_NAME = "measured.json"
 LOCK_NAME = ".lock"
+PICTURE_FORMATS, DOTS_PER_INCH = ("png", "svg"), 150
 # Words that pages are read by.
 SHOWN = ("claim", "found", "holds if", "paper", "verdict")
 FULL_SIZE, CUT = "With the paper's numbers of runs", ", as far as a time limit allowed (below)"
@@ -297,10 +298,10 @@ def _code_notes(measured: Mapping[str, Any]) -> list[str]:
 
 
 def _draw(experiment: Any, tables: Tables, folder: Path, name: str) -> list[Path]:
-    """Write the picture as PNG and SVG, and return the paths."""
+    """Write the picture in all formats, and return the paths."""
     figure = experiment.draw(tables)
-    paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
+    paths = [folder / f"{name}.{kind}" for kind in PICTURE_FORMATS]
     for path in paths:
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=DOTS_PER_INCH)
     plt.close(figure)
     return paths

@@ -212,6 +212,8 @@ def test_every_experiment_runs(name, tmp_path, monkeypatch):
     """As small as it goes, for what may break; numbers are for the full runs."""
     monkeypatch.setattr(Session, "choose", _smallest)
     monkeypatch.setattr("reproduction.claims.N_BOOTSTRAPS", 20)
+    monkeypatch.setattr("reproduction.running.PICTURE_FORMATS", ("png",))
+    monkeypatch.setattr("reproduction.running.DOTS_PER_INCH", 50)
     monkeypatch.setattr(simulations, "N_ROWS", 60)
     monkeypatch.setattr(genes, "N_PATIENTS", 60)
     real_brca, real_camels = umfi.datasets.load_brca, umfi.datasets.load_camels
