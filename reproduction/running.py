@@ -42,35 +42,17 @@ FULL_SIZE, CUT = "With the paper's numbers of runs", ", as far as a time limit a
 
 @dataclass(frozen=True)
 class Reproduced:
-    """The outcome of an experiment.
-
-    Attributes
-    ----------
-    name, title, statement : str
-        The last is what the paper claims, in words.
-    claims : list of Claim
-    notes : list of str
-        Differences from the paper, of the experiment and of this run.
-    omitted : list of str
-        What a time limit left out; it is among the notes, too.
-    shown : list of DataFrame
-        Short tables that the paper has too.
-    is_full : bool
-        Whether it has the paper's size.
-    seconds_on : dict
-        What it took, all starts together, by the number of workers.
-    files : list of Path
-    """
+    """The outcome of an experiment."""
 
     name: str
     title: str
-    statement: str
+    statement: str  # What the paper claims, in words.
     claims: list[Claim]
-    notes: list[str]
-    omitted: list[str]
-    shown: list[pd.DataFrame]
-    is_full: bool
-    seconds_on: dict[int, float]
+    notes: list[str]  # Differences from the paper, of the experiment and of this run.
+    omitted: list[str]  # What a time limit left out; it is among the notes, too.
+    shown: list[pd.DataFrame]  # Short tables that the paper has too.
+    is_full: bool  # Of the paper's size.
+    seconds_on: dict[int, float]  # All starts together, by the number of workers.
     files: list[Path]
 
     @property
@@ -120,21 +102,9 @@ def reproduce(
 ) -> Reproduced:
     """Run an experiment and write its numbers, picture and verdict; done ones are only assessed.
 
-    Parameters
-    ----------
-    name : str
-        One of :data:`EXPERIMENTS`.
-    folder : path
-        Each experiment has a folder in it, of quick and of full size.
-    is_full : bool
-        Whether it has the size of the paper's, or one of minutes.
-    seed : int
-    n_jobs, executor
-        As for all methods of umfi.
-    time_limit : float, optional
-        After so many seconds, all starts together, replications that are not needed are left out
-        and noted; a later call with more time goes on from there.
-    shows_progress : bool
+    After ``time_limit`` seconds, all starts together, replications that are not needed are left
+    out and noted; a later call with more time goes on from there. Each experiment has a folder of
+    its own in ``folder``, one for quick and one for full size.
     """
     experiment = find_experiment(name)
     own = folder_of(name, folder, is_full=is_full)

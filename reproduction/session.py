@@ -64,33 +64,16 @@ def _digest(parts: Iterable[Any]) -> str:
 
 @dataclass(frozen=True)
 class Session:
-    """Settings of a start, and what it has done.
+    """Settings of a start, and what it has done."""
 
-    Attributes
-    ----------
-    folder : Path
-        Of this experiment.
-    is_full : bool
-        Whether it has the size of the paper's.
-    seed : int
-    n_jobs, executor
-        As for all methods of umfi.
-    shows_progress : bool
-        Whether a bar is drawn, if standard error is a terminal.
-    deadline : float
-        By :func:`time.monotonic`; afterwards steps that can be done without are left out.
-    omitted : list of str
-        What was left out is noted here.
-    """
-
-    folder: Path
-    is_full: bool = False
+    folder: Path  # Of this experiment.
+    is_full: bool = False  # Of the size of the paper's.
     seed: int = 0
-    n_jobs: int | None = None
+    n_jobs: int | None = None  # As for all methods of umfi, and the next.
     executor: Any = None
-    shows_progress: bool = False
-    deadline: float = math.inf
-    omitted: list[str] = field(default_factory=list)
+    shows_progress: bool = False  # If standard error is a terminal.
+    deadline: float = math.inf  # By time.monotonic: then steps that are not needed are left out,
+    omitted: list[str] = field(default_factory=list)  # and that is noted here.
 
     def choose(self, *, quick: T, full: T) -> T:
         """Return what fits the size of the experiment."""

@@ -13,12 +13,7 @@ import umfi
 from reproduction.claims import Claim, Numbers, claim_of_rows
 from reproduction.session import Methods, Session
 
-SIMULATIONS = (
-    "nonlinear_interactions",
-    "correlated_interactions",
-    "correlation",
-    "blood_relation",
-)
+SIMULATIONS = ("nonlinear_interactions", "correlated_interactions", "correlation", "blood_relation")
 # The blood relation as the authors' script has it, where x2 is noise that x3 is made of.
 SCRIPT = "blood_relation_script"
 FEATURES = ["x1", "x2", "x3", "x4"]
@@ -38,16 +33,7 @@ def run_simulations(
 ) -> pd.DataFrame:
     """Return importances and shares: ``simulation, replication, method, feature, ...``.
 
-    Parameters
-    ----------
-    session : Session
-    methods : dict
-        From the name that is shown to ``method`` and its settings.
-    n_replications : int
-        Fresh tables of each simulation.
-    simulations : sequence of str
-    more_methods : dict, optional
-        From a simulation to methods that it alone has.
+    There are fresh tables in each replication; ``more_methods`` are for one simulation alone.
     """
     rows = []
     for number, simulation in enumerate(simulations):

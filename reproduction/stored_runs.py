@@ -30,27 +30,11 @@ def code_version() -> str:
 
 
 class StoredRuns:
-    """Numbers by feature of every run that is done, and what each run took.
+    """Numbers by feature of every run that is done, and what each run took, as lines of JSON.
 
     A line is written when a run is done, so that an experiment that is killed loses one run at
     most. Runs of other code are taken, because an experiment may take days; which code it was is
     stored.
-
-    Parameters
-    ----------
-    path : Path
-        Lines of JSON; made when the first run is done.
-
-    Attributes
-    ----------
-    versions : Counter
-        How many of the runs that were asked for are of which code.
-    n_new : int
-        How many were added since the file was opened.
-    seconds_before : float
-        What all runs took that the file held when it was opened.
-    seconds_found : dict
-        What those took of them that were asked for, by the number of workers.
 
     Examples
     --------
@@ -63,8 +47,10 @@ class StoredRuns:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.versions: Counter[str] = Counter()
         self.n_new = 0
+        # Of the runs that were asked for: how many are of which code, and what those that were
+        # stored already took, by the number of workers.
+        self.versions: Counter[str] = Counter()
         self.seconds_found: dict[int, float] = defaultdict(float)
         # By the name of a run and a digest of its settings and data.
         self._stored: dict[tuple[str, str], dict[str, Any]] = {}

@@ -32,11 +32,7 @@ def widen(n_features: int, seed: int) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def run_times(
-    session: Session,
-    methods: Methods,
-    n_features: Mapping[str, Sequence[int]],
-    *,
-    n_repeats: int,
+    session: Session, methods: Methods, n_features: Mapping[str, Sequence[int]], *, n_repeats: int
 ) -> pd.DataFrame:
     """Return seconds: ``method, n_features, repeat, seconds``.
 

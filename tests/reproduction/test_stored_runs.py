@@ -1,4 +1,4 @@
-"""Runs that are done are kept, line by line."""
+"""Runs that are done are stored, line by line."""
 
 import pytest
 
