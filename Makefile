@@ -2,10 +2,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test install lint docs bench clean
+.PHONY: demo reproduce test install lint docs bench clean
 
 demo: install
 	$(BIN)/umfi demo --out demo
+
+# The paper's experiments, small, in about 20 minutes on two cores.
+reproduce: install
+	$(BIN)/python -m reproduction all
 
 # The kernels run a second time without the JIT compiler, for coverage and array bounds.
 test: install
@@ -35,4 +39,4 @@ bench: install
 	$(BIN)/python benchmarks/bench.py
 
 clean:
-	rm -rf .venv demo build dist docs/_build docs/gallery docs/generated .coverage* .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv demo reproduced build dist docs/_build docs/gallery docs/generated .coverage* .mypy_cache .pytest_cache .ruff_cache

@@ -118,7 +118,7 @@ def write_help(app: Sphinx) -> None:
 
     folder = HERE / "generated"
     folder.mkdir(exist_ok=True)
-    for command in ("rank", "compare", "diagnose", "demo", "reproduce", "status", "merge"):
+    for command in ("rank", "compare", "diagnose", "demo", "status", "merge"):
         ran = CliRunner().invoke(
             commands, [command, "--help"], prog_name="umfi", env={"COLUMNS": "80"}
         )

@@ -13,9 +13,7 @@ __version__ = "0.1.0"
 
 PACKAGES = ("umfi", "numpy", "scipy", "numba", "pandas", "scikit-learn")
 # Files and folders that show or read what others compute, and decide no number.
-FACES = frozenset(
-    {"cli", "datafiles", "experiments", "plots", "report", "selector.py", "status.py"}
-)
+FACES = frozenset({"cli", "datafiles", "plots", "report", "selector.py", "status.py"})
 
 
 @cache
@@ -25,7 +23,7 @@ def source_digest(*, whole: bool = False) -> str:
     Parameters
     ----------
     whole : bool
-        Whether command line, pictures, report and experiments count as well.
+        Whether command line, pictures and report count as well.
 
     Examples
     --------

@@ -265,9 +265,7 @@ def test_demo_shows_and_writes_the_parts_that_were_computed(tmp_path):
         assert part in table
 
 
-@pytest.mark.parametrize(
-    "command", ["", "rank", "compare", "diagnose", "demo", "reproduce", "status", "merge"]
-)
+@pytest.mark.parametrize("command", ["", "rank", "compare", "diagnose", "demo", "status", "merge"])
 def test_help_fits_a_screen_and_has_an_example(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     shown = run(*filter(None, [command, "--help"])).stdout

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from umfi.cli.rank import demo, rank
-from umfi.cli.reproduce import reproduce
 from umfi.cli.runs import merge, status
 from umfi.cli.tables import compare, diagnose
 from umfi.version import __version__
@@ -67,7 +66,6 @@ SHORT_HELP: dict[Callable[..., None], str] = {
     compare: "Compare what several methods say about the features.",
     diagnose: "Tell whether removal works on a table.",
     demo: "Rank the features of a real table that needs no download.",
-    reproduce: "Run the experiments of the paper.",
     status: "Show how far a run is, and the importances so far.",
     merge: "Put the checkpoints of several machines together.",
 }

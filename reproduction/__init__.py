@@ -1,0 +1,1 @@
+"""The experiments of the paper on public names of umfi: ``python -m reproduction list``."""
