@@ -1,4 +1,4 @@
-"""The border: a response becomes a checked target."""
+"""Input validation of a response, which becomes a checked target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from umfi.errors import InputError, unknown_name
 
-__all__ = ["Target", "Task", "centred_responses", "read_target", "refuse_mismatch"]
+__all__ = [
+    "Target",
+    "Task",
+    "centred_responses",
+    "read_target",
+    "refuse_mismatch",
+    "response_series",
+]
 
 Task = Literal["regression", "classification"]
 TASKS: tuple[str, ...] = ("auto", "regression", "classification")
@@ -31,13 +38,12 @@ class Target:
     ----------
     task : {"regression", "classification"}
     values : ndarray of float64, shape (n_rows,)
-        The response itself, or the code of each row's class.
+        The response itself, or the code of the class of each row.
     classes : tuple of str
         The class labels in the order of their codes; empty for regression.
     name : str
-        The name the response came with, "y" if it had none.
     notes : tuple of str
-        What a reader should know about how the response was understood.
+        How the response was understood where that was not plain.
     """
 
     task: Task
@@ -94,12 +100,6 @@ def centred_responses(target: Target) -> NDArray[np.float64]:
 
     One column for a regression, in units of the largest deviation; the indicators of all classes
     for a classification.
-
-    Examples
-    --------
-    >>> centred_responses(read_target(["a", "b"] * 5))[:2]
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
     """
     if target.task == "regression":
         return target.standardise(target.values)[:, np.newaxis]
@@ -129,10 +129,10 @@ def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
     """
     if task not in TASKS:
         raise unknown_name("task", task, TASKS)
-    series = _target_series(y)
-    name = str(series.name) if series.name not in (None, "") else "y"
     if X is not None:
-        _refuse_mismatch(X, y, series, name)
+        refuse_mismatch(X, y)
+    series = response_series(y)
+    name = _name_of(series)
     if series.null_count() > 0 or (series.dtype.is_float() and series.is_nan().any()):
         raise InputError(
             f"The response {name!r} holds missing values: drop these rows, or pass missing='drop'."
@@ -144,13 +144,12 @@ def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
     return _number_target(series, name, notes)
 
 
-def refuse_mismatch(X: Any, y: Any) -> None:
-    """Raise if a response cannot belong to a table: other rows, or one of its columns."""
-    series = _target_series(y)
-    _refuse_mismatch(X, y, series, str(series.name) if series.name not in (None, "") else "y")
+def _name_of(series: nw.Series[Any]) -> str:
+    return str(series.name) if series.name not in (None, "") else "y"
 
 
-def _target_series(y: Any) -> nw.Series[Any]:
+def response_series(y: Any) -> nw.Series[Any]:
+    """Return a response as a series, or raise if it is not one value per row."""
     import pandas as pd
 
     if isinstance(y, str):
@@ -161,7 +160,9 @@ def _target_series(y: Any) -> nw.Series[Any]:
     if pyarrow is not None and isinstance(y, pyarrow.Array):
         y = pyarrow.chunked_array([y])  # The form that narwhals reads.
     if isinstance(y, list | tuple):
-        y = np.asarray(y)
+        # Lists may mix labels and missing values, which NumPy would turn into text.
+        is_mixed = any(pd.api.types.is_scalar(value) and pd.isna(value) for value in y)
+        y = np.array(y, dtype=object if is_mixed else None)
     if isinstance(y, np.ndarray):
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
@@ -183,9 +184,11 @@ def _target_series(y: Any) -> nw.Series[Any]:
     return native
 
 
-def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
+def refuse_mismatch(X: Any, y: Any) -> None:
+    """Raise if a response cannot belong to a table: other rows, or one of its columns."""
     import pandas as pd
 
+    series = response_series(y)
     n_rows = len(X) if isinstance(X, list | tuple) else X.shape[0]
     if len(series) != n_rows:
         raise InputError(
@@ -203,6 +206,7 @@ def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
             f"X and y have {how}: pass y.loc[X.index], or y.to_numpy() if the rows belong "
             "together as they stand."
         )
+    name = _name_of(series)
     if _is_column_of(X, y, series, name):
         raise InputError(f"The response {name!r} is itself a column of X: drop that column from X.")
 
