@@ -1,13 +1,13 @@
 """Checked columns: finite numbers, with names and kinds, whose ranks are found once.
 
-Columns that are made from others, by selecting, joining or changing some, take the ranks that are
-known from where they came from.
+Columns that are made of others, by selecting, joining or changing some, take known ranks from
+these.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -52,11 +52,10 @@ class Columns:
     values : ndarray of float64, shape (n_rows, n_columns)
         Column-major, so that one column is contiguous. Discrete kinds hold codes.
     names : tuple of str
-        One unique name a column.
+        One unique name per column.
     kinds : tuple of Kind
-        One kind a column.
     missing : dict
-        Name of a column to the value in it that stands for a missing one.
+        Column name to the value in it that stands for a missing one.
     """
 
     values: NDArray[np.float64]
@@ -85,15 +84,14 @@ class Columns:
         if "_ranks" in known:
             put_ranks(known["_ranks"], table)
             return
-        origin: _Origin | None = known.get("_origin")
-        if origin is None:
+        # Once written, it would keep the columns alive that these came from.
+        writer: Callable[[RankTable], None] | None = known.pop("_rank_writer", None)
+        if writer is None:
             rank_columns(self.values, out=table)
             table.n_levels[:] = self.n_levels
         else:
-            origin.write_ranks(self, table)
+            writer(table)
         known["_ranks"] = table
-        if not isinstance(origin, _Selection):
-            known.pop("_origin", None)  # It would keep the columns alive that these came from.
 
     @property
     def n_levels(self) -> NDArray[np.uint16]:
@@ -134,11 +132,10 @@ class Columns:
         """
         known = self.__dict__
         if "_has_heavy_ties" not in known:
-            origin = known.get("_origin")
-            if isinstance(origin, _Selection):
-                known["_has_heavy_ties"] = origin.parent.has_heavy_ties[origin.positions]
-            else:
-                known["_has_heavy_ties"] = self._find_heavy_ties()
+            parent, positions = known.get("_selected_from", (None, None))
+            known["_has_heavy_ties"] = (
+                self._find_heavy_ties() if parent is None else parent.has_heavy_ties[positions]
+            )
         is_tied: NDArray[np.bool_] = known["_has_heavy_ties"]
         return is_tied
 
@@ -150,8 +147,9 @@ class Columns:
             is_tied[position] = n_tied >= MIN_TIED_PROPORTION * self.n_rows
         return is_tied
 
-    def _made_from(self, origin: _Origin) -> Columns:
-        self.__dict__["_origin"] = origin
+    def _with_rank_writer(self, writer: Callable[[RankTable], None]) -> Columns:
+        """Return these columns, which take their ranks from those that they were made of."""
+        self.__dict__["_rank_writer"] = writer
         return self
 
     @property
@@ -184,7 +182,11 @@ class Columns:
             name: self.missing[name] for name in names if name in self.missing
         }
         values = np.asfortranarray(self.values[:, positions])
-        return Columns(values, names, kinds, missing)._made_from(_Selection(self, positions))
+        selected = Columns(values, names, kinds, missing)
+        selected.__dict__["_selected_from"] = self, positions
+        return selected._with_rank_writer(
+            lambda table: put_ranks(take_ranks(self.ranks, positions), table)
+        )
 
     def without(self, positions: int | Sequence[int]) -> Columns:
         """Return all columns but those at these positions."""
@@ -210,8 +212,14 @@ class Columns:
         ]
         changed = {name for name, flag in zip(self.names, flags, strict=True) if flag}
         missing = {name: code for name, code in self.missing.items() if name not in changed}
+
+        def write_ranks(table: RankTable) -> None:
+            same, other = np.flatnonzero(~is_changed), np.flatnonzero(is_changed)
+            put_ranks(take_ranks(self.ranks, same), table, same)
+            put_ranks(rank_columns(values[:, other]), table, other)
+
         columns = Columns(values, self.names, tuple(kinds), missing)
-        return columns._made_from(_Change(self, is_changed))
+        return columns._with_rank_writer(write_ranks)
 
     def to_ranks(self) -> Columns:
         """Return the columns as ranks between 0 and 1, which are the same in any units.
@@ -238,8 +246,14 @@ class Columns:
         values[:, : other.n_columns] = other.values
         values[:, other.n_columns :] = self.values
         names, kinds = other.names + self.names, other.kinds + self.kinds
+
+        def write_ranks(table: RankTable) -> None:
+            # The parts are scored as well; their ranks stay where they are written.
+            other._write_ranks(part_of_table(table, 0, other.n_columns))
+            self._write_ranks(part_of_table(table, other.n_columns, len(names)))
+
         joined = Columns(values, names, kinds, {**other.missing, **self.missing})
-        return joined._made_from(_Join(other, self))
+        return joined._with_rank_writer(write_ranks)
 
     def to_numbers(self) -> NDArray[np.float64]:
         """Return the columns as numbers to calculate with, shape (n_rows, any).
@@ -298,47 +312,6 @@ class Columns:
             key = is_category, missing, hashlib.blake2b(column + 0.0).digest()
             found[position] = first.setdefault(key, position)
         return found
-
-
-@dataclass(frozen=True)
-class _Selection:
-    """Columns taken from others."""
-
-    parent: Columns
-    positions: NDArray[np.intp]
-
-    def write_ranks(self, columns: Columns, table: RankTable) -> None:
-        put_ranks(take_ranks(self.parent.ranks, self.positions), table)
-
-
-@dataclass(frozen=True)
-class _Join:
-    """Columns put side by side."""
-
-    first: Columns
-    second: Columns
-
-    def write_ranks(self, columns: Columns, table: RankTable) -> None:
-        # The parts are scored as well; their ranks stay where they are written.
-        n_first = self.first.n_columns
-        self.first._write_ranks(part_of_table(table, 0, n_first))
-        self.second._write_ranks(part_of_table(table, n_first, columns.n_columns))
-
-
-@dataclass(frozen=True)
-class _Change:
-    """Columns some of which have other values than before."""
-
-    parent: Columns
-    is_changed: NDArray[np.bool_]
-
-    def write_ranks(self, columns: Columns, table: RankTable) -> None:
-        kept, changed = np.flatnonzero(~self.is_changed), np.flatnonzero(self.is_changed)
-        put_ranks(take_ranks(self.parent.ranks, kept), table, kept)
-        put_ranks(rank_columns(columns.values[:, changed]), table, changed)
-
-
-_Origin = _Selection | _Join | _Change
 
 
 def middle_ranks(column: NDArray[np.float64]) -> NDArray[np.float64]:

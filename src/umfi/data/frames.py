@@ -362,7 +362,7 @@ def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:
     X : frame or array
     columns : Columns
     source : Columns, optional
-        X as it was read. Where a column is still of levels, X's own names of these are returned.
+        X as it was read. Columns that are still discrete get the names that X has for their levels.
 
     Examples
     --------
@@ -382,12 +382,12 @@ def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:
         return values
     frame = nw.from_native(X, eager_only=True)
     native_name = {str(name): name for name in frame.columns}
-    kept = [native_name[name] for name in columns.names]
+    chosen = [native_name[name] for name in columns.names]
     if frame.implementation.is_pandas_like():
-        native = X.loc[:, kept].copy()
+        native = X.loc[:, chosen].copy()
         for position, column in enumerate(columns.values.T):
             if position in rows_of:
-                native.isetitem(position, X[kept[position]].array.take(rows_of[position]))
+                native.isetitem(position, X[chosen[position]].array.take(rows_of[position]))
             else:
                 native.isetitem(position, column.copy())
         return native
@@ -395,7 +395,7 @@ def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:
         name: frame[name][rows_of[position].tolist()]
         if position in rows_of
         else columns.values[:, position].copy()
-        for position, name in enumerate(kept)
+        for position, name in enumerate(chosen)
     }
     return nw.from_dict(replaced, backend=frame.implementation).to_native()
 

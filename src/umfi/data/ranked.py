@@ -31,21 +31,9 @@ class _Store:
 class RankedColumns(Columns):
     """Columns that store their ranks, and make their values again whenever these are asked for.
 
-    They are what columns of these values are, in less memory. Others that are put in front are
-    written into the same table of ranks, so that a context is not copied for each candidate: a
-    ``ranks`` that was returned before holds the new ones then.
-
-    Parameters
-    ----------
-    names : tuple of str
-    kinds : tuple of Kind
-    missing : dict
-    store : _Store
-        Whose table holds the ranks.
-    start : int
-        The column of the table at which these begin.
-    remake : callable
-        Returns the values.
+    They do whatever columns of these values do, in less memory. Others that are put in front are
+    written into the same table of ranks, from its first column, so that a context is not copied
+    for each candidate: what ``ranks`` returned before then holds the new ones.
     """
 
     _store: _Store
