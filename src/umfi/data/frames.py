@@ -71,7 +71,11 @@ def read_columns(
     n_rows = len(columns[names[0]])
     if n_rows < MIN_ROWS:
         raise InputError(f"X has {n_rows} rows: at least {MIN_ROWS} are needed to score a forest.")
-    _refuse_unknown_kinds(wanted, names)
+    for name, kind in wanted.items():
+        if name not in names:
+            raise unknown_name("feature in kinds=", name, names)
+        if kind not in tuple(Kind):
+            raise unknown_name("kind", kind, list(map(str, Kind)))
     read = _read_all(columns, wanted, missing)
     values = np.empty((n_rows, len(names)), order="F")
     for position, name in enumerate(names):
@@ -344,14 +348,6 @@ def _fill_missing(column: _Read) -> _Read:
     low, high = values[~is_missing].min(), values[~is_missing].max()
     below = low - max(0.1 * (high - low), 1e-3 * abs(low), 1e-300)
     return _Read(np.where(is_missing, below, values), Kind.ORDINAL, float(below))
-
-
-def _refuse_unknown_kinds(kinds: Mapping[str, str], names: Sequence[str]) -> None:
-    for name, kind in kinds.items():
-        if name not in names:
-            raise unknown_name("feature in kinds=", name, names)
-        if kind not in tuple(Kind):
-            raise unknown_name("kind", kind, [str(known) for known in Kind])
 
 
 def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:

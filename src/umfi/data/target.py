@@ -139,9 +139,8 @@ def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
         )
     series = _without_objects(series)
     found, notes = _find_task(series, task)
-    if found == "classification":
-        return _class_target(series, name, notes)
-    return _number_target(series, name, notes)
+    read = _class_target if found == "classification" else _number_target
+    return read(series, name, notes)
 
 
 def _name_of(series: nw.Series[Any]) -> str:
@@ -206,12 +205,13 @@ def refuse_mismatch(X: Any, y: Any) -> None:
             f"X and y have {how}: pass y.loc[X.index], or y.to_numpy() if the rows belong "
             "together as they stand."
         )
-    name = _name_of(series)
-    if _is_column_of(X, y, series, name):
-        raise InputError(f"The response {name!r} is itself a column of X: drop that column from X.")
+    if _is_column_of(X, y, series):
+        raise InputError(
+            f"The response {_name_of(series)!r} is itself a column of X: drop that column from X."
+        )
 
 
-def _is_column_of(X: Any, y: Any, series: nw.Series[Any], name: str) -> bool:
+def _is_column_of(X: Any, y: Any, series: nw.Series[Any]) -> bool:
     """Return whether y is a column of X: the same memory, or the same name and values.
 
     Equal values alone are no proof: a feature may well determine the response.
@@ -227,8 +227,9 @@ def _is_column_of(X: Any, y: Any, series: nw.Series[Any], name: str) -> bool:
         if column.dtype != series.dtype:
             continue
         values = column.to_numpy()
-        is_same_object = values.dtype != object and np.shares_memory(values, response)
-        if is_same_object or (str(column_name) == name and bool(np.all(values == response))):
+        is_same_name = str(column_name) == _name_of(series)
+        is_same_memory = values.dtype != object and np.shares_memory(values, response)
+        if is_same_memory or (is_same_name and bool(np.all(values == response))):
             return True
     return False
 
@@ -264,18 +265,13 @@ def _find_task(series: nw.Series[Any], task: str) -> tuple[Task, tuple[str, ...]
     if task == "classification" or holds_labels:
         return "classification", ()
     n_distinct = series.n_unique()
+    note = f"The response holds {{}} numbers with {n_distinct} distinct values and is taken as "
     if dtype.is_integer() and n_distinct <= MAX_INTEGER_CLASSES:
-        note = (
-            f"The response holds whole numbers with {n_distinct} distinct values and is taken as "
-            "class labels; pass task='regression' if they are quantities."
-        )
-        return "classification", (note,)
+        note += "class labels; pass task='regression' if they are quantities."
+        return "classification", (note.format("whole"),)
     if n_distinct <= 2:
-        note = (
-            f"The response holds real numbers with {n_distinct} distinct values and is taken as "
-            "a quantity; pass task='classification' if they are class labels."
-        )
-        return "regression", (note,)
+        note += "a quantity; pass task='classification' if they are class labels."
+        return "regression", (note.format("real"),)
     return "regression", ()
 
 
@@ -285,7 +281,7 @@ def _number_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) ->
         raise InputError(f"The response {name!r} holds infinite values: drop these rows.")
     if np.all(values == values[0]):
         raise InputError(f"The response {name!r} is constant: there is nothing to explain.")
-    return Target(task="regression", values=values, name=name, notes=notes)
+    return Target("regression", values, (), name, notes)
 
 
 def _class_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> Target:
@@ -310,10 +306,4 @@ def _class_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> 
             f"row, such as {str(lonely[0])!r}: merge or drop such classes"
             f"{quantity if series.dtype.is_numeric() else ''}."
         )
-    return Target(
-        task="classification",
-        values=labels,
-        classes=tuple(str(label) for label in classes),
-        name=name,
-        notes=notes,
-    )
+    return Target("classification", labels, tuple(map(str, classes)), name, notes)

@@ -43,9 +43,7 @@ __all__ = [
     "wide",
 ]
 
-KNOWN_GENES = (
-    "BCL11A", "EZH2", "IGF1R", "LFNG", "BRCA1", "SLC22A5", "CDK6", "BRCA2", "TEX14", "CCND1",
-)  # fmt: skip
+KNOWN_GENES = umfi.datasets.ASSOCIATED_GENES
 N_PATIENTS = 500
 # What the authors' scripts do otherwise, said of every figure that it bears on.
 FINISHING_ORDER = (
