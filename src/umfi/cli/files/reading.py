@@ -85,13 +85,14 @@ def read_data_file(
     else:
         frame = _read_arrow(data, kind, label, notes)
         names = [str(name) for name in frame.columns]
-    if kind in ("text", "Excel"):  # Perhaps written by hand.
+    is_written = kind in ("text", "Excel")  # By hand, perhaps.
+    if is_written:
         is_empty = frame.isna().all(axis=1)
         if is_empty.any():
             notes.append(f"Rows without any value are left out: {int(is_empty.sum())}.")
             frame = frame.loc[~is_empty].apply(restore_whole_numbers)
     frame = _name_columns(frame, names, label, notes)
-    if kind in ("text", "Excel"):
+    if is_written:
         frame, found = tidy_columns(frame, with_commas=with_commas)
         notes += found
     if frame.shape[0] == 0:

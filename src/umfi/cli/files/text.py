@@ -1,8 +1,8 @@
 """Text becomes a table: its encoding, comments, delimiter and decimal commas are found.
 
-By hand, because on the files of the tests the sniffers of DuckDB, polars, PyArrow and pandas miss
-decimal commas, blanks as delimiters, row names and comments, and accept what must be refused; and
-charset-normalizer takes short texts in Windows-1252 for Cyrillic or Korean.
+By hand, because the sniffers of DuckDB, polars, PyArrow and pandas miss decimal commas, blanks as
+delimiters, row names and comments, and accept what must be refused; and charset-normalizer takes
+short texts in Windows-1252 for Cyrillic or Korean.
 """
 
 from __future__ import annotations
@@ -130,11 +130,8 @@ def _to_utf8(data: bytes, encoding: str | None, label: str) -> tuple[bytes, list
     """Return a text as UTF-8 without a mark, and what is to be said about its encoding."""
     marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if data.startswith(mark)), None)
     found = encoding or marked or _utf16_without_mark(data)
-    if found is None and _is_binary(data):
-        raise InputError(
-            f"{label} is no text and of no known kind: pass CSV, Parquet, Feather or Excel, or "
-            "the encoding as --encoding."
-        )
+    if found is None:
+        _refuse_binary(data, label)
     for name in [found] if found else ["utf-8", "cp1252"]:
         try:
             text = data.decode(name).removeprefix("\ufeff").encode("utf-8", "replace")
@@ -164,11 +161,15 @@ def _utf16_without_mark(data: bytes) -> str | None:
     return None
 
 
-def _is_binary(data: bytes) -> bool:
+def _refuse_binary(data: bytes, label: str) -> None:
     sample = data[:N_SAMPLE_BYTES]
     controls = bytes(set(range(32)) - set(b"\t\n\r\f"))
     n_controls = len(sample) - len(sample.translate(None, controls))
-    return 0 in data or n_controls > 2 + MAX_PROPORTION_OF_CONTROLS * len(sample)
+    if 0 in data or n_controls > 2 + MAX_PROPORTION_OF_CONTROLS * len(sample):
+        raise InputError(
+            f"{label} is no text and of no known kind: pass CSV, Parquet, Feather or Excel, or "
+            "the encoding as --encoding."
+        )
 
 
 def _one_character(delimiter: str | None) -> str | None:
