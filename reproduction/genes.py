@@ -12,9 +12,7 @@ from matplotlib.figure import Figure
 import umfi
 from reproduction.session import Methods, Session, run_iterations, ultra_marginal
 
-KNOWN_GENES = (
-    "BCL11A", "EZH2", "IGF1R", "LFNG", "BRCA1", "SLC22A5", "CDK6", "BRCA2", "TEX14", "CCND1",
-)  # fmt: skip
+KNOWN_GENES = umfi.datasets.ASSOCIATED_GENES
 N_PATIENTS = 500
 # What the authors' scripts do otherwise, noted at every figure that it bears on.
 PATIENTS = "The file has 572 patients, the text says 571."

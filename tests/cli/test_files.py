@@ -262,6 +262,15 @@ def test_stray_entries_leave_text_and_are_named(read):
     assert "'x7' ('<1') and 4 more;" in read(many).notes[0]
 
 
+def test_rows_of_units_and_footers_are_named(read):
+    rows = "".join(f"{place},{place / 10}\n" for place in range(9))
+    data = read("depth,ph\nm,log\n" + rows)
+    assert "'depth' ('m'), 'ph' ('log'); correct such entries" in data.notes[0]
+    data = read("depth,ph\n" + rows + "Source: own work\n")
+    assert "1 of them and the first in line 11" in data.notes[0]
+    assert "'depth' ('Source: own work')" in data.notes[1]
+
+
 def test_text_is_stripped_and_booleans_keep_their_gaps(read):
     frame = read("soil,wet\n clay ,TRUE\nclay,NA\n sand,FALSE\n").frame
     assert frame["soil"].tolist() == ["clay", "clay", "sand"]

@@ -163,21 +163,17 @@ def test_a_copy_with_other_values_inherits_no_ranks(ranked):
     assert_ranked_right(ranked.take_rows(np.arange(5, 30)))
 
 
-def test_only_known_columns_are_not_sorted_again(ranked, monkeypatch):
-    sorted_widths = []
-
-    def count(values, **settings):
-        sorted_widths.append(values.shape[1])
-        return rank_columns(values, **settings)
-
-    monkeypatch.setattr("umfi.data.columns.rank_columns", count)
+def test_only_changed_columns_are_ranked_again(ranked):
+    ranked.ranks.n_levels[:] = 7  # A mark that ranking would not leave.
     values = ranked.values.copy()
     values[:, 2] += np.arange(40)
     context = ranked.with_changed(values, np.arange(6) == 2).without(0)
     together = context.prepend(ranked.select([0]))
+    assert together.ranks.n_levels.tolist() == [7, 7, 0, 7, 7, 7]
+    assert context.ranks.n_levels.tolist() == [7, 0, 7, 7, 7]
+    ranked.ranks.n_levels[:] = together.ranks.n_levels[:] = 0
     assert_ranked_right(together)
     assert_ranked_right(context)
-    assert sorted_widths == [1]
 
 
 def test_ties_are_handed_on():

@@ -1,4 +1,6 @@
-"""Columns that are known by their ranks alone: the same forests, a part of the memory."""
+"""Columns of which only the ranks are stored: the same forests, less memory."""
+
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -7,9 +9,10 @@ import pytest
 import umfi
 from umfi.data.frames import read_columns
 from umfi.data.ranked import RankedColumns, rank_in_blocks
+from umfi.forest.ranks import MAX_POSITIONS
 from umfi.importance import contexts
 
-POWER = umfi.ForestPower(n_trees=5)
+POWER = umfi.ForestPower(n_trees=2)
 
 
 def table(n_rows, n_columns=40):
@@ -25,7 +28,7 @@ def table(n_rows, n_columns=40):
 )
 @pytest.mark.parametrize("remover", ["linear", "transport"])
 def test_importances_are_those_of_whole_values_to_the_bit(n_rows, remover, method, monkeypatch):
-    X, y = table(n_rows, 10)
+    X, y = table(n_rows, 8)
     arguments = {
         "remover": remover,
         "power": POWER,
@@ -69,41 +72,90 @@ def assert_same_ranks(first, second):
         np.testing.assert_array_equal(one, other)
 
 
-def test_ranks_values_and_names_are_those_of_the_columns():
-    ranked, whole, protected = make()
+def assert_same_columns(first, second):
+    assert (first.names, first.kinds, first.missing) == (
+        second.names,
+        second.kinds,
+        second.missing,
+    )
+    assert (first.n_rows, first.n_columns) == (second.n_rows, second.n_columns)
+    np.testing.assert_array_equal(first.values, second.values)
+    np.testing.assert_array_equal(first.n_levels, second.n_levels)
+    np.testing.assert_array_equal(first.has_heavy_ties, second.has_heavy_ties)
+    np.testing.assert_array_equal(first.is_stepped, second.is_stepped)
+    np.testing.assert_array_equal(first.is_constant(), second.is_constant())
+    np.testing.assert_array_equal(first.first_copies(), second.first_copies())
+    np.testing.assert_array_equal(first.to_numbers(), second.to_numbers())
+    assert_same_ranks(first, second)
+
+
+ORDER = np.random.default_rng(1).permutation(100)
+PROMISES = {
+    "themselves": lambda columns, other: columns,
+    "columns put in front": lambda columns, other: columns.prepend(other),
+    "columns put in front twice": lambda columns, other: columns.prepend(other).prepend(other),
+    "columns put behind others": lambda columns, other: other.prepend(columns),
+    "a selection": lambda columns, other: columns.select([3, 1]),
+    "a selection beside others": lambda columns, other: columns.prepend(other).select([0, 2]),
+    "all but one": lambda columns, other: columns.without(4),
+    "rows in another order": lambda columns, other: columns.take_rows(ORDER),
+    "some rows": lambda columns, other: columns.take_rows(ORDER[:50]),
+    "rows beside others": lambda columns, other: columns.prepend(other).take_rows(ORDER),
+    "others beside rows": lambda columns, other: columns.take_rows(ORDER).prepend(
+        other.take_rows(ORDER)
+    ),
+    "changed values": lambda columns, other: columns.with_changed(
+        np.where(np.arange(19) == 2, -1.0, 1.0) * columns.values, np.arange(19) == 2
+    ),
+    "ranks as values": lambda columns, other: columns.to_ranks(),
+    "a copy in another process": lambda columns, other: pickle.loads(pickle.dumps(columns)),
+}
+
+
+@pytest.mark.parametrize("n_front", [1, 2])
+@pytest.mark.parametrize("name", PROMISES)
+def test_ranked_columns_do_whatever_columns_do(name, n_front):
+    ranked, whole, protected = make(n_front)
     assert isinstance(ranked, RankedColumns)
-    assert (ranked.names, ranked.n_rows, ranked.n_columns) == (whole.names, 100, 19)
-    np.testing.assert_array_equal(ranked.values, whole.values)
-    assert not ranked.is_constant().any()
-    assert_same_ranks(ranked, whole)
-    assert_same_ranks(ranked.prepend(protected), whole.prepend(protected))
-    assert_same_ranks(ranked.select([3, 1]), whole.select([3, 1]))
-    order = np.random.default_rng(1).permutation(100)
-    for rows in (order, order[:50]):
-        assert_same_ranks(ranked.take_rows(rows), whole.take_rows(rows))
-        np.testing.assert_array_equal(ranked.take_rows(rows).values, whole.take_rows(rows).values)
+    assert_same_columns(PROMISES[name](ranked, protected), PROMISES[name](whole, protected))
 
 
-def test_other_numbers_of_columns_can_be_put_in_front_too():
-    ranked, whole, protected = make(n_front=2)
-    joined = ranked.prepend(protected)
-    assert_same_ranks(joined, whole.prepend(protected))
-    assert_same_ranks(joined.prepend(protected), whole.prepend(protected).prepend(protected))
+def test_a_constant_column_in_front_is_found():
+    ranked, whole, protected = make()
+    constant = protected.with_changed(np.zeros((100, 1)))
+    assert_same_columns(ranked.prepend(constant), whole.prepend(constant))
+    assert ranked.prepend(constant).is_constant().tolist() == [True] + [False] * 19
 
 
-def test_columns_that_others_took_the_place_of_are_not_read_by_mistake():
-    ranked, _, protected = make()
+def test_a_constant_column_of_a_long_table_is_found():
+    n_rows = 2 * MAX_POSITIONS
+    values = np.random.default_rng(0).normal(size=(n_rows, 3))
+    values[:, 0], values[:, 2] = 1.0, values[:, 2] > 0
+    columns = read_columns(values)
+    ranked = rank_in_blocks(columns, np.array([1]), lambda others: others, n_front=1)
+    joined = ranked.prepend(columns.select([0]))
+    assert joined.is_constant().tolist() == [True, False]
+    assert ranked.prepend(columns.select([2])).is_constant().tolist() == [False, False]
+
+
+def test_columns_whose_place_in_the_table_others_took_keep_their_ranks():
+    ranked, whole, protected = make()
     first = ranked.prepend(protected)
-    second = ranked.prepend(protected.take_rows(np.arange(100)[::-1]))
-    second.ranks  # noqa: B018
-    with pytest.raises(RuntimeError, match="put in front since"):
-        first.ranks  # noqa: B018
-    assert first.values.shape == (100, 20)
+    other = protected.take_rows(np.arange(100)[::-1])
+    second = ranked.prepend(other)
+    assert_same_columns(second, whole.prepend(other))
+    assert_same_columns(first, whole.prepend(protected))
+    assert_same_columns(second, whole.prepend(other))
 
 
-def test_columns_of_levels_are_kept_as_values(monkeypatch):
-    monkeypatch.setattr(contexts, "rank_in_blocks", None)
-    X, y = table(100, 10)
-    X[:, 3] = X[:, 3] > 0
-    umfi.ultra_marginal(X, y, power=POWER, random_state=0)
-    umfi.ultra_marginal(table(100, 10)[0], y, power="linear", random_state=0)
+@pytest.mark.parametrize("case", ["continuous", "discrete", "no forest"])
+def test_only_continuous_columns_of_forests_are_stored_as_ranks(case, monkeypatch):
+    X, y = table(100, 8)
+    if case == "discrete":
+        X[:, 3] = X[:, 3] > 0
+    power = "linear" if case == "no forest" else umfi.ForestPower(n_trees=1)
+    made = []
+    real = contexts.rank_in_blocks
+    monkeypatch.setattr(contexts, "rank_in_blocks", lambda *a, **k: made.append(1) or real(*a, **k))
+    umfi.ultra_marginal(X, y, remover="linear", power=power, random_state=0)
+    assert bool(made) == (case == "continuous")

@@ -76,3 +76,9 @@ def test_labels_cannot_be_a_quantity():
 def test_chance_level_is_zero_or_the_commonest_class():
     assert read_target(FLOATS).chance_level() == 0.0
     assert read_target(["a"] * 30 + ["b"] * 10).chance_level() == 0.75
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_labels_in_a_list_are_missing(missing):
+    with pytest.raises(umfi.InputError, match="'y' holds missing values"):
+        read_target(["a", "b", missing] * 20)

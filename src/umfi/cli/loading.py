@@ -1,4 +1,4 @@
-"""From a file to features and a response, told on the way."""
+"""Load features and a response from a file, with notes on what was done."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ def load_table(
     notes = [options.say_as_options(note) for note in [*read.notes, *prepared.notes]]
     for note in notes:
         say(f"Note: {note}")
-    kept = {name: kind for name, kind in (given or {}).items() if name in prepared.X}
-    return Loaded(prepared.X, prepared.y, kept or None, notes)
+    used = {name: kind for name, kind in (given or {}).items() if name in prepared.X}
+    return Loaded(prepared.X, prepared.y, used or None, notes)

@@ -1,14 +1,14 @@
 """Checked columns: finite numbers, with names and kinds, whose ranks are found once.
 
-Columns that are made from others, by selecting, joining or changing some, take the ranks that are
-known from where they came from.
+Columns that are made of others, by selecting, joining or changing some, take known ranks from
+these.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -29,8 +29,8 @@ __all__ = ["MIN_ROWS", "Columns", "Kind", "middle_ranks"]
 
 # Fewer leave trees of three or four rows out of bag, which cannot be scored.
 MIN_ROWS = 10
-# A column has heavy ties when this share of its rows holds a value that many rows hold.
-MIN_TIED_SHARE = 0.1
+# A column has heavy ties when this proportion of its rows holds a value that many rows hold.
+MIN_TIED_PROPORTION = 0.1
 MIN_TIED_ROWS = 5
 
 
@@ -52,11 +52,10 @@ class Columns:
     values : ndarray of float64, shape (n_rows, n_columns)
         Column-major, so that one column is contiguous. Discrete kinds hold codes.
     names : tuple of str
-        One unique name a column.
+        One unique name per column.
     kinds : tuple of Kind
-        One kind a column.
     missing : dict
-        Name of a column to the value in it that stands for a missing one.
+        Column name to the value in it that stands for a missing one.
     """
 
     values: NDArray[np.float64]
@@ -64,11 +63,11 @@ class Columns:
     kinds: tuple[Kind, ...]
     missing: Mapping[str, float] = field(default_factory=dict)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # What was found out is large, and found out again in another process.
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Ranks are large, and found again in another process.
+        return Columns, (self.values, self.names, self.kinds, self.missing)
 
-    # Found out once: not fields, because a copy with other values must not inherit them, and not
+    # Found once: not fields, because a copy with other values must not inherit them, and not
     # cached_property, whose lock in Python 3.11 makes threads wait for each other.
     @property
     def ranks(self) -> RankTable:
@@ -85,15 +84,14 @@ class Columns:
         if "_ranks" in known:
             put_ranks(known["_ranks"], table)
             return
-        origin: _Origin | None = known.get("_origin")
-        if origin is None:
+        # Once written, it would keep the columns alive that these came from.
+        writer: Callable[[RankTable], None] | None = known.pop("_rank_writer", None)
+        if writer is None:
             rank_columns(self.values, out=table)
             table.n_levels[:] = self.n_levels
         else:
-            origin.write_ranks(self, table)
+            writer(table)
         known["_ranks"] = table
-        if not isinstance(origin, _Selection):
-            known.pop("_origin", None)  # It would keep the columns alive that these came from.
 
     @property
     def n_levels(self) -> NDArray[np.uint16]:
@@ -110,9 +108,9 @@ class Columns:
 
     @property
     def is_stepped(self) -> NDArray[np.bool_]:
-        """A mask, shape (n_columns,): columns whose values are levels rather than measures.
+        """A mask, shape (n_columns,): discrete columns.
 
-        Ordinals and categories, and whatever has heavy ties, be it of gaps.
+        Ordinals and categories, and whatever has heavy ties, be it of missing values.
         """
         has_levels = [
             kind is Kind.CATEGORICAL or (kind is Kind.ORDINAL and name not in self.missing)
@@ -122,7 +120,7 @@ class Columns:
 
     @property
     def has_heavy_ties(self) -> NDArray[np.bool_]:
-        """A mask, shape (n_columns,): columns with so many equal values that they are steps.
+        """A mask, shape (n_columns,): columns with so many equal values that they are discrete.
 
         Examples
         --------
@@ -134,11 +132,10 @@ class Columns:
         """
         known = self.__dict__
         if "_has_heavy_ties" not in known:
-            origin = known.get("_origin")
-            if isinstance(origin, _Selection):
-                known["_has_heavy_ties"] = origin.parent.has_heavy_ties[origin.positions]
-            else:
-                known["_has_heavy_ties"] = self._find_heavy_ties()
+            parent, positions = known.get("_selected_from", (None, None))
+            known["_has_heavy_ties"] = (
+                self._find_heavy_ties() if parent is None else parent.has_heavy_ties[positions]
+            )
         is_tied: NDArray[np.bool_] = known["_has_heavy_ties"]
         return is_tied
 
@@ -147,11 +144,12 @@ class Columns:
         for position, column in enumerate(self.values.T):
             counts = np.unique(column, return_counts=True)[1]
             n_tied = counts[counts >= MIN_TIED_ROWS].sum()
-            is_tied[position] = n_tied >= MIN_TIED_SHARE * self.n_rows
+            is_tied[position] = n_tied >= MIN_TIED_PROPORTION * self.n_rows
         return is_tied
 
-    def _made_from(self, origin: _Origin) -> Columns:
-        self.__dict__["_origin"] = origin
+    def _with_rank_writer(self, writer: Callable[[RankTable], None]) -> Columns:
+        """Return these columns, which take their ranks from those that they were made of."""
+        self.__dict__["_rank_writer"] = writer
         return self
 
     @property
@@ -162,7 +160,7 @@ class Columns:
     @property
     def n_columns(self) -> int:
         """Return the number of columns."""
-        return int(self.values.shape[1])
+        return len(self.names)
 
     def index(self, feature: str | int) -> int:
         """Return the position of a feature given by name, or else by position."""
@@ -178,19 +176,17 @@ class Columns:
         positions = np.asarray(indices, dtype=np.intp)
         if np.array_equal(positions, np.arange(self.n_columns)):
             return self
-        chosen = positions.tolist()
-        selected = Columns(
-            values=np.asfortranarray(self.values[:, positions]),
-            names=tuple([self.names[position] for position in chosen]),
-            kinds=tuple([self.kinds[position] for position in chosen]),
-            missing=self.missing
-            and {
-                self.names[position]: self.missing[self.names[position]]
-                for position in chosen
-                if self.names[position] in self.missing
-            },
+        names = tuple([self.names[position] for position in positions.tolist()])
+        kinds = tuple([self.kinds[position] for position in positions.tolist()])
+        missing = self.missing and {
+            name: self.missing[name] for name in names if name in self.missing
+        }
+        values = np.asfortranarray(self.values[:, positions])
+        selected = Columns(values, names, kinds, missing)
+        selected.__dict__["_selected_from"] = self, positions
+        return selected._with_rank_writer(
+            lambda table: put_ranks(take_ranks(self.ranks, positions), table)
         )
-        return selected._made_from(_Selection(self, positions))
 
     def without(self, positions: int | Sequence[int]) -> Columns:
         """Return all columns but those at these positions."""
@@ -207,25 +203,23 @@ class Columns:
         is_changed : ndarray of bool, shape (n_columns,), optional
             Where the values are others; everywhere by default.
         """
+        values = np.asfortranarray(values)
         if is_changed is None or is_changed.all():
-            is_changed = np.ones(self.n_columns, dtype=bool)
+            return Columns(values, self.names, (Kind.CONTINUOUS,) * self.n_columns)
+        flags = is_changed.tolist()
         kinds = [
-            Kind.CONTINUOUS if flag else kind
-            for kind, flag in zip(self.kinds, is_changed, strict=True)
+            Kind.CONTINUOUS if flag else kind for kind, flag in zip(self.kinds, flags, strict=True)
         ]
-        changed = Columns(
-            values=np.asfortranarray(values),
-            names=self.names,
-            kinds=tuple(kinds),
-            missing={
-                name: self.missing[name]
-                for name, flag in zip(self.names, is_changed, strict=True)
-                if name in self.missing and not flag
-            },
-        )
-        if is_changed.all():
-            return changed
-        return changed._made_from(_Change(self, is_changed))
+        changed = {name for name, flag in zip(self.names, flags, strict=True) if flag}
+        missing = {name: code for name, code in self.missing.items() if name not in changed}
+
+        def write_ranks(table: RankTable) -> None:
+            same, other = np.flatnonzero(~is_changed), np.flatnonzero(is_changed)
+            put_ranks(take_ranks(self.ranks, same), table, same)
+            put_ranks(rank_columns(values[:, other]), table, other)
+
+        columns = Columns(values, self.names, tuple(kinds), missing)
+        return columns._with_rank_writer(write_ranks)
 
     def to_ranks(self) -> Columns:
         """Return the columns as ranks between 0 and 1, which are the same in any units.
@@ -239,30 +233,33 @@ class Columns:
             values[:, position] = middle_ranks(self.values[:, position])
             if name in missing and self.is_missing(position).any():
                 missing[name] = float(values[self.is_missing(position), position][0])
-        return replace(self, values=values, missing=missing)
+        return Columns(values, self.names, self.kinds, missing)
 
     def take_rows(self, rows: NDArray[np.intp]) -> Columns:
         """Return these rows of every column."""
-        return replace(self, values=np.asfortranarray(self.values[rows]))
+        values = np.asfortranarray(self.values[rows])
+        return Columns(values, self.names, self.kinds, self.missing)
 
     def prepend(self, other: Columns) -> Columns:
         """Return the other columns followed by these."""
         values = np.empty((self.n_rows, other.n_columns + self.n_columns), order="F")
         values[:, : other.n_columns] = other.values
         values[:, other.n_columns :] = self.values
-        joined = Columns(
-            values=values,
-            names=other.names + self.names,
-            kinds=other.kinds + self.kinds,
-            missing={**other.missing, **self.missing},
-        )
-        return joined._made_from(_Join(other, self))
+        names, kinds = other.names + self.names, other.kinds + self.kinds
+
+        def write_ranks(table: RankTable) -> None:
+            # The parts are scored as well; their ranks stay where they are written.
+            other._write_ranks(part_of_table(table, 0, other.n_columns))
+            self._write_ranks(part_of_table(table, other.n_columns, len(names)))
+
+        joined = Columns(values, names, kinds, {**other.missing, **self.missing})
+        return joined._with_rank_writer(write_ranks)
 
     def to_numbers(self) -> NDArray[np.float64]:
-        """Return the columns as numbers for those who calculate with them, shape (n_rows, any).
+        """Return the columns as numbers to calculate with, shape (n_rows, any).
 
-        Categories become an indicator for each level, and a column with missing values its values
-        with their mean in the gaps, and an indicator of these.
+        Categories become an indicator of each level. Missing values are filled in with the mean of
+        the column, and get an indicator of their own.
 
         Examples
         --------
@@ -282,21 +279,17 @@ class Columns:
             if kind is Kind.CATEGORICAL:
                 numbers += [column == level for level in np.unique(column)]
             elif self.names[position] in self.missing:
-                is_gap = self.is_missing(position)
-                known = column[~is_gap].mean() if not is_gap.all() else 0.0
-                numbers += [np.where(is_gap, known, column), is_gap]
+                is_missing = self.is_missing(position)
+                mean = column[~is_missing].mean() if not is_missing.all() else 0.0
+                numbers += [np.where(is_missing, mean, column), is_missing]
             else:
                 numbers.append(column)
-        values = np.empty((self.n_rows, len(numbers)), order="F")
-        for place, column in enumerate(numbers):
-            values[:, place] = column
-        return values
+        return np.asfortranarray(np.column_stack(numbers), dtype=np.float64)
 
     def is_constant(self) -> NDArray[np.bool_]:
         """Return a mask, shape (n_columns,): columns that hold one value only."""
-        if self.n_columns == 0:
-            return np.zeros(0, dtype=bool)
-        return np.all(self.values == self.values[:1], axis=0)
+        is_constant: NDArray[np.bool_] = np.all(self.values == self.values[:1], axis=0)
+        return is_constant
 
     def first_copies(self) -> NDArray[np.intp]:
         """Return for each column the position of the first column of its kind with its values.
@@ -310,60 +303,15 @@ class Columns:
         array([0, 1, 0])
         """
         first: dict[tuple[bool, float | None, bytes], int] = {}
-        # Adding zero turns -0.0 into 0.0, which is the same value with other bytes. Codes of
-        # categories are no numbers.
-        keys = (
-            (
-                kind is Kind.CATEGORICAL,
-                self.missing.get(name),
-                hashlib.blake2b(column + 0.0).digest(),
-            )
-            for column, kind, name in zip(self.values.T, self.kinds, self.names, strict=True)
-        )
-        return np.array(
-            [first.setdefault(key, position) for position, key in enumerate(keys)], dtype=np.intp
-        )
-
-
-@dataclass(frozen=True)
-class _Selection:
-    """Columns taken from others."""
-
-    parent: Columns
-    positions: NDArray[np.intp]
-
-    def write_ranks(self, columns: Columns, table: RankTable) -> None:
-        put_ranks(take_ranks(self.parent.ranks, self.positions), table)
-
-
-@dataclass(frozen=True)
-class _Join:
-    """Columns put side by side."""
-
-    first: Columns
-    second: Columns
-
-    def write_ranks(self, columns: Columns, table: RankTable) -> None:
-        # The parts are scored as well; their ranks stay where they are written.
-        n_first = self.first.n_columns
-        self.first._write_ranks(part_of_table(table, 0, n_first))
-        self.second._write_ranks(part_of_table(table, n_first, columns.n_columns))
-
-
-@dataclass(frozen=True)
-class _Change:
-    """Columns some of which have other values than before."""
-
-    parent: Columns
-    is_changed: NDArray[np.bool_]
-
-    def write_ranks(self, columns: Columns, table: RankTable) -> None:
-        kept, changed = np.flatnonzero(~self.is_changed), np.flatnonzero(self.is_changed)
-        put_ranks(take_ranks(self.parent.ranks, kept), table, kept)
-        put_ranks(rank_columns(columns.values[:, changed]), table, changed)
-
-
-_Origin = _Selection | _Join | _Change
+        found = np.empty(self.n_columns, dtype=np.intp)
+        for position, column in enumerate(self.values.T):
+            # Codes of categories are no numbers. Adding zero turns -0.0 into 0.0, which is the
+            # same value with other bytes.
+            is_category = self.kinds[position] is Kind.CATEGORICAL
+            missing = self.missing.get(self.names[position])
+            key = is_category, missing, hashlib.blake2b(column + 0.0).digest()
+            found[position] = first.setdefault(key, position)
+        return found
 
 
 def middle_ranks(column: NDArray[np.float64]) -> NDArray[np.float64]:

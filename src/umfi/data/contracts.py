@@ -1,4 +1,4 @@
-"""The seams on one page: what a remover and a power must offer.
+"""The interfaces on one page: what a remover and a power must offer.
 
 Methods know nothing else about them, so a new one needs no change anywhere but its own file and
 the table of names beside it.
@@ -47,16 +47,16 @@ class DependenceRemover(Protocol):
         columns : Columns
             What is transformed; the protected columns are not among them.
         protected : sequence of Columns, at least one
-            First a feature, or the columns of a group of features, which S must say nothing
-            about jointly. Then permuted copies of it, if any. All are to be treated alike: what
-            S loses by chance when the feature is removed, it must lose for each copy too, or a
-            test would take that loss for a relation. The paper protocol has no copies.
+            First a feature, or the columns of a group of features, about which S must carry no
+            information jointly. Then permuted copies of it, if any. All are to be treated alike:
+            what S loses by chance when the feature is removed, it must lose for each copy too, or
+            a test would take that loss for a relation. The paper protocol has no copies.
         """
 
 
 @runtime_checkable
 class PredictivePower(Protocol):
-    """Measures how well a set of columns tells the response: nu of equation 1."""
+    """Measures how well a set of columns predicts the response: nu of equation 1."""
 
     def score(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> float:
         """Return nu(columns); larger is better.

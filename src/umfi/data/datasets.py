@@ -26,111 +26,53 @@ BRCA_URL = (
 )
 CAMELS_URL = "https://zenodo.org/records/15529996/files/"
 
+# SHA-256 of each table, which are joined in this order.
+CAMELS_CHECKSUMS = {
+    "clim": "6a3a80256afbaea13f59f279c174d3c010156b826ffb53a4cfb5508814404f5f",
+    "geol": "2ffe3871541b93bde02f72df6c34933cb91edb45af363fd7d50c3eaa7da0b5e6",
+    "soil": "2acabec448fda2d7d93c2182a8a148e0f6a2dfc40f6f0944ec09eda6eeea0a6d",
+    "topo": "b64ca9923bcaccf21dde33137903797919e8d6732edd7849f8534e0ddcbec8e8",
+    "vege": "ea97f5d91a2f5acccef21df08417729aade51afe9a2651ab30c2990e7ad63d74",
+    "hydro": "7dcae3ea8c28e6485fc9e39b3c5e8bb509d6354ebe9b0b98873ec47fa36e3c41",
+}
 # File name -> where it is published, SHA-256 of its content.
 PUBLISHED_FILES = {
-    "BRCA.csv": (
-        BRCA_URL,
-        "4bf93ff249693e6f1ed667804aa8ba7985b9af0dd776d9ed3afe80fc013071b0",
-    ),
-    "camels_clim.txt": (
-        CAMELS_URL,
-        "6a3a80256afbaea13f59f279c174d3c010156b826ffb53a4cfb5508814404f5f",
-    ),
-    "camels_geol.txt": (
-        CAMELS_URL,
-        "2ffe3871541b93bde02f72df6c34933cb91edb45af363fd7d50c3eaa7da0b5e6",
-    ),
-    "camels_hydro.txt": (
-        CAMELS_URL,
-        "7dcae3ea8c28e6485fc9e39b3c5e8bb509d6354ebe9b0b98873ec47fa36e3c41",
-    ),
-    "camels_soil.txt": (
-        CAMELS_URL,
-        "2acabec448fda2d7d93c2182a8a148e0f6a2dfc40f6f0944ec09eda6eeea0a6d",
-    ),
-    "camels_topo.txt": (
-        CAMELS_URL,
-        "b64ca9923bcaccf21dde33137903797919e8d6732edd7849f8534e0ddcbec8e8",
-    ),
-    "camels_vege.txt": (
-        CAMELS_URL,
-        "ea97f5d91a2f5acccef21df08417729aade51afe9a2651ab30c2990e7ad63d74",
-    ),
+    "BRCA.csv": (BRCA_URL, "4bf93ff249693e6f1ed667804aa8ba7985b9af0dd776d9ed3afe80fc013071b0"),
+    **{f"camels_{name}.txt": (CAMELS_URL, sha256) for name, sha256 in CAMELS_CHECKSUMS.items()},
 }
 
+# fmt: off
 # The ten genes known to be associated with breast cancer (Covert et al. 2020; section 4.2).
 ASSOCIATED_GENES = (
-    "BCL11A",
-    "EZH2",
-    "IGF1R",
-    "LFNG",
-    "BRCA1",
-    "SLC22A5",
-    "CDK6",
-    "BRCA2",
-    "TEX14",
-    "CCND1",
+    "BCL11A", "EZH2", "IGF1R", "LFNG", "BRCA1", "SLC22A5", "CDK6", "BRCA2", "TEX14", "CCND1",
 )
 
-CAMELS_TABLES = ("clim", "geol", "soil", "topo", "vege", "hydro")
 CAMELS_RESPONSE = "q_mean"
 # "porostiy" is how the published table spells it.
 CAMELS_FEATURES = (
-    "p_mean",
-    "pet_mean",
-    "p_seasonality",
-    "frac_snow",
-    "aridity",
-    "high_prec_freq",
-    "high_prec_dur",
-    "low_prec_freq",
-    "low_prec_dur",
-    "carbonate_rocks_frac",
-    "geol_porostiy",
-    "geol_permeability",
-    "soil_depth_pelletier",
-    "soil_depth_statsgo",
-    "soil_porosity",
-    "soil_conductivity",
-    "max_water_content",
-    "sand_frac",
-    "silt_frac",
-    "clay_frac",
-    "elev_mean",
-    "slope_mean",
-    "frac_forest",
-    "lai_max",
-    "lai_diff",
-    "gvf_max",
-    "gvf_diff",
-    "root_depth_50",
-    "root_depth_99",
+    "p_mean", "pet_mean", "p_seasonality", "frac_snow", "aridity", "high_prec_freq",
+    "high_prec_dur", "low_prec_freq", "low_prec_dur", "carbonate_rocks_frac", "geol_porostiy",
+    "geol_permeability", "soil_depth_pelletier", "soil_depth_statsgo", "soil_porosity",
+    "soil_conductivity", "max_water_content", "sand_frac", "silt_frac", "clay_frac",
+    "elev_mean", "slope_mean", "frac_forest", "lai_max", "lai_diff", "gvf_max", "gvf_diff",
+    "root_depth_50", "root_depth_99",
 )
+# fmt: on
 
 
 def _nonlinear_interactions(rng: np.random.Generator, n: int) -> dict[str, Any]:
     """Section 4.1.1."""
     x1, x2, x3, x4 = rng.standard_normal((4, n))
-    return {
-        "x1": x1,
-        "x2": x2,
-        "x3": x3,
-        "x4": x4,
-        "y": x1 + x2 + np.sign(x1 * x2) + x3 + x4,
-    }
+    y = x1 + x2 + np.sign(x1 * x2) + x3 + x4
+    return {"x1": x1, "x2": x2, "x3": x3, "x4": x4, "y": y}
 
 
 def _correlated_interactions(rng: np.random.Generator, n: int) -> dict[str, Any]:
     """Section 4.1.2."""
     a, b, c, d, e, g = rng.standard_normal((6, n))
     x1, x2, x3, x4 = a + b, b + c, d + e, e + g
-    return {
-        "x1": x1,
-        "x2": x2,
-        "x3": x3,
-        "x4": x4,
-        "y": x1 + x2 + np.sign(x1 * x2) + x3 + x4,
-    }
+    y = x1 + x2 + np.sign(x1 * x2) + x3 + x4
+    return {"x1": x1, "x2": x2, "x3": x3, "x4": x4, "y": y}
 
 
 def _correlation(rng: np.random.Generator, n: int) -> dict[str, Any]:
@@ -242,7 +184,7 @@ def load_camels() -> tuple[pd.DataFrame, pd.Series]:
         pd.read_csv(
             find_file(f"camels_{name}.txt"), sep=";", dtype={"gauge_id": str}, index_col="gauge_id"
         )
-        for name in CAMELS_TABLES
+        for name in CAMELS_CHECKSUMS
     ]
     table = pd.concat(tables, axis=1)[[*CAMELS_FEATURES, CAMELS_RESPONSE]].dropna().astype(float)
     return table[list(CAMELS_FEATURES)], table[CAMELS_RESPONSE]
@@ -261,22 +203,15 @@ def find_file(name: str) -> Path:
         return path
     import pooch
 
+    by_hand = f"download it by hand and set {DATA_FOLDER_VARIABLE} to its folder"
     try:
-        return Path(
-            pooch.retrieve(
-                url + name,
-                known_hash=f"sha256:{sha256}",
-                fname=name,
-                path=pooch.os_cache("umfi"),
-            )
-        )
+        cache = pooch.os_cache("umfi")
+        return Path(pooch.retrieve(url + name, f"sha256:{sha256}", fname=name, path=cache))
     except ValueError:  # pooch's word for another checksum.
         raise InputError(
-            f"What {url} offers as {name} is not the published file: download it elsewhere by "
-            f"hand and set {DATA_FOLDER_VARIABLE} to its folder."
+            f"What {url} offers as {name} is not the published file: find it elsewhere, {by_hand}."
         ) from None
     except OSError as error:  # requests' errors are OSErrors too.
         raise InputError(
-            f"{name} could not be downloaded from {url} ({type(error).__name__}): download it by "
-            f"hand and set {DATA_FOLDER_VARIABLE} to its folder."
+            f"{name} could not be downloaded from {url} ({type(error).__name__}): {by_hand}."
         ) from error

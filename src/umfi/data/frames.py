@@ -1,7 +1,7 @@
-"""The border: a frame or array becomes checked columns, and columns become a frame again.
+"""Input validation of a table, which becomes checked columns, and the way back to a table.
 
-Everything behind this module works on NumPy arrays that are known to be finite, named and of a
-known kind. Nothing here writes to what the caller passed in.
+All other modules work on NumPy arrays that are known to be finite, named and of a known kind.
+Nothing here writes to what the caller passed in.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.data.columns import MIN_ROWS, Columns, Kind
+from umfi.data.target import response_series
 from umfi.errors import InputError, listed, unknown_name
 
 __all__ = ["MISSING", "drop_incomplete_rows", "frame_like", "read_columns"]
@@ -70,7 +71,11 @@ def read_columns(
     n_rows = len(columns[names[0]])
     if n_rows < MIN_ROWS:
         raise InputError(f"X has {n_rows} rows: at least {MIN_ROWS} are needed to score a forest.")
-    _refuse_unknown_kinds(wanted, names)
+    for name, kind in wanted.items():
+        if name not in names:
+            raise unknown_name("feature in kinds=", name, names)
+        if kind not in tuple(Kind):
+            raise unknown_name("kind", kind, list(map(str, Kind)))
     read = _read_all(columns, wanted, missing)
     values = np.empty((n_rows, len(names)), order="F")
     for position, name in enumerate(names):
@@ -79,14 +84,14 @@ def read_columns(
         values=values,
         names=names,
         kinds=tuple(column.kind for column in read.values()),
-        missing={name: column.gap for name, column in read.items() if column.gap is not None},
+        missing={
+            name: column.missing for name, column in read.items() if column.missing is not None
+        },
     )
 
 
 def drop_incomplete_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
     """Return the rows of a table, and of its response, that have no missing value.
-
-    What is no table or no response is returned as it is, to be refused by those who read it.
 
     Examples
     --------
@@ -100,66 +105,38 @@ def drop_incomplete_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
     columns = _array_columns(table) if is_sequence else _frame_columns(X)
     is_complete = np.ones(len(next(iter(columns.values()), ())), dtype=bool)
     for name, column in columns.items():
-        is_gap = _find_gaps(column)
-        if is_gap.all() and len(is_gap) > 0:
+        is_missing = _find_missing(column)
+        if is_missing.all() and len(is_missing) > 0:
             raise InputError(f"X has no value at all in {name!r}: drop it.")
-        is_complete &= ~is_gap
-    response = _as_response(y)
-    if response is not None and len(response) == len(is_complete):
-        is_complete &= ~_find_gaps(response)
+        is_complete &= ~is_missing
+    response = None if y is None else response_series(y)
+    if response is not None and len(response) != len(is_complete):
+        response = None  # To be refused by those who read both.
+    if response is not None:
+        is_complete &= ~_find_missing(response)
     if is_complete.all():
         return X, y
     if not is_complete.any():
         raise InputError("Every row has a missing value: drop columns, or pass missing='level'.")
-    if response is not None and len(response) == len(is_complete):
-        y = _take_complete(response, is_complete)
-    return _take_complete(table, is_complete), y
+    if response is not None:
+        complete = response.filter(is_complete.tolist())
+        if isinstance(y, np.ndarray):
+            y = np.ma.getdata(y).reshape(-1)[is_complete]
+        else:  # Lists have no row labels, and get none.
+            y = complete.to_numpy() if isinstance(y, list | tuple) else complete.to_native()
+    if is_sequence:
+        return table[is_complete], y
+    return nw.from_native(X, eager_only=True).filter(is_complete.tolist()).to_native(), y
 
 
-def _as_response(y: Any) -> Any:
-    """Return a response whose rows can be taken, a series or an array, or None if it is neither."""
-    pyarrow = nw.dependencies.get_pyarrow()
-    if pyarrow is not None and isinstance(y, pyarrow.Array):
-        y = pyarrow.chunked_array([y])
-    if isinstance(y, list | tuple):
-        # Lists may mix labels and gaps, which NumPy would turn into text.
-        is_mixed = any(value is None or value != value for value in y)
-        y = np.array(y, dtype=object if is_mixed else None)
-    if isinstance(y, np.ndarray):
-        return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else (y if y.ndim == 1 else None)
-    try:
-        native = nw.from_native(y, allow_series=True, eager_only=True)
-    except TypeError:
-        return None
-    if isinstance(native, nw.DataFrame):
-        return native.get_column(native.columns[0]) if len(native.columns) == 1 else None
-    return native
-
-
-def _find_gaps(column: Any) -> NDArray[np.bool_]:
+def _find_missing(column: Any) -> NDArray[np.bool_]:
     """Return a mask, shape (n_rows,): where a column has no value."""
-    import pandas as pd
-
-    if isinstance(column, nw.Series):
-        is_gap = np.array(column.is_null().to_list(), dtype=bool)
-        if column.dtype.is_float():
-            is_gap |= np.array(column.is_nan().fill_null(True).to_list(), dtype=bool)
-        return is_gap
-    if np.ma.isMaskedArray(column):
-        return np.ma.getmaskarray(column)
-    return np.asarray(pd.isna(column), dtype=bool)
-
-
-def _take_complete(table: Any, is_complete: NDArray[np.bool_]) -> Any:
-    if np.ma.isMaskedArray(table):
-        return table[is_complete].data
-    if isinstance(table, np.ndarray):
-        taken = table[is_complete]
-        # Numbers that stood beside gaps in a list are numbers again.
-        return np.array(taken.tolist()) if taken.dtype == object else taken
-    if isinstance(table, nw.Series):
-        return table.filter(is_complete.tolist()).to_native()
-    return nw.from_native(table, eager_only=True).filter(is_complete.tolist()).to_native()
+    if not isinstance(column, nw.Series):
+        return np.isnan(column)
+    is_missing = np.array(column.is_null().to_list(), dtype=bool)
+    if column.dtype.is_float():
+        is_missing |= np.array(column.is_nan().fill_null(True).to_list(), dtype=bool)
+    return is_missing
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -207,18 +184,11 @@ def _frame_columns(X: Any) -> dict[str, Any]:
 
 
 class _Read(NamedTuple):
-    """A column as numbers.
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-    kind : Kind
-    gap : the value that stands for a missing one, if any
-    """
+    """A column as numbers."""
 
     values: NDArray[np.float64]
     kind: Kind
-    gap: float | None = None
+    missing: float | None = None  # The value that stands for a missing one, if any.
 
 
 def _read_all(columns: dict[str, Any], kinds: Mapping[str, str], missing: str) -> dict[str, _Read]:
@@ -230,11 +200,11 @@ def _read_all(columns: dict[str, Any], kinds: Mapping[str, str], missing: str) -
         problem = _find_problem(column, kind) if isinstance(column, nw.Series) else None
         if problem is None:
             found = _read_column(column, kind)
-            problem = found if isinstance(found, str) else _find_gap(found.values, missing)
+            problem = found if isinstance(found, str) else _find_unusable(found.values, missing)
         if problem is not None:
             problems.setdefault(problem, []).append(name)
         else:
-            read[name] = _fill_gaps(found)  # type: ignore[arg-type]
+            read[name] = _fill_missing(found)  # type: ignore[arg-type]
     if problems:
         raise InputError(
             " ".join(problem.format(listed(names)) for problem, names in problems.items())
@@ -263,8 +233,8 @@ def _find_problem(series: nw.Series[Any], kind: Kind | None) -> str | None:
         value is None or isinstance(value, bool) for value in series.to_list()
     ):
         return (
-            "Column {} holds booleans and gaps as Python objects: convert it, for example by "
-            "astype('boolean')."
+            "Column {} holds booleans and missing values as Python objects: convert it, for "
+            "example by astype('boolean')."
         )
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         example = next((value for value in series.to_list() if value is not None), None)
@@ -352,8 +322,8 @@ def _numbers(column: Any) -> NDArray[np.float64]:
     return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
-def _find_gap(values: NDArray[np.float64], missing: str) -> str | None:
-    """Return what is missing from a column, with a place for its name."""
+def _find_unusable(values: NDArray[np.float64], missing: str) -> str | None:
+    """Return what is infinite or missing in a column, with a place for its name."""
     if np.isinf(values).any():
         return "X holds infinite values in {}: fill them in, or drop these rows or columns."
     if missing != "level" and np.isnan(values).any():
@@ -366,26 +336,18 @@ def _find_gap(values: NDArray[np.float64], missing: str) -> str | None:
     return None
 
 
-def _fill_gaps(column: _Read) -> _Read:
+def _fill_missing(column: _Read) -> _Read:
     """Return a column whose missing values are a level of their own."""
     values, kind = column.values, column.kind
-    is_gap = np.isnan(values)
-    if not is_gap.any():
+    is_missing = np.isnan(values)
+    if not is_missing.any():
         return column
     if kind in (Kind.BOOLEAN, Kind.CATEGORICAL):
-        labels = np.where(is_gap, np.inf, values)  # A label that no level has.
+        labels = np.where(is_missing, np.inf, values)  # A label that no level has.
         return _Read(_number_levels(labels.tolist()), Kind.CATEGORICAL)
-    low, high = values[~is_gap].min(), values[~is_gap].max()
+    low, high = values[~is_missing].min(), values[~is_missing].max()
     below = low - max(0.1 * (high - low), 1e-3 * abs(low), 1e-300)
-    return _Read(np.where(is_gap, below, values), Kind.ORDINAL, float(below))
-
-
-def _refuse_unknown_kinds(kinds: Mapping[str, str], names: Sequence[str]) -> None:
-    for name, kind in kinds.items():
-        if name not in names:
-            raise unknown_name("feature in kinds=", name, names)
-        if kind not in tuple(Kind):
-            raise unknown_name("kind", kind, [str(known) for known in Kind])
+    return _Read(np.where(is_missing, below, values), Kind.ORDINAL, float(below))
 
 
 def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:
@@ -396,7 +358,7 @@ def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:
     X : frame or array
     columns : Columns
     source : Columns, optional
-        X as it was read. Where a column is still of levels, X's own names of these are returned.
+        X as it was read. Columns that are still discrete get the names that X has for their levels.
 
     Examples
     --------
@@ -416,12 +378,12 @@ def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:
         return values
     frame = nw.from_native(X, eager_only=True)
     native_name = {str(name): name for name in frame.columns}
-    kept = [native_name[name] for name in columns.names]
+    chosen = [native_name[name] for name in columns.names]
     if frame.implementation.is_pandas_like():
-        native = X.loc[:, kept].copy()
+        native = X.loc[:, chosen].copy()
         for position, column in enumerate(columns.values.T):
             if position in rows_of:
-                native.isetitem(position, X[kept[position]].array.take(rows_of[position]))
+                native.isetitem(position, X[chosen[position]].array.take(rows_of[position]))
             else:
                 native.isetitem(position, column.copy())
         return native
@@ -429,7 +391,7 @@ def frame_like(X: Any, columns: Columns, source: Columns | None = None) -> Any:
         name: frame[name][rows_of[position].tolist()]
         if position in rows_of
         else columns.values[:, position].copy()
-        for position, name in enumerate(kept)
+        for position, name in enumerate(chosen)
     }
     return nw.from_dict(replaced, backend=frame.implementation).to_native()
 

@@ -1,8 +1,8 @@
-"""Columns of which only the ranks are kept: a quarter of the memory, for those who need no more."""
+"""Columns of which only the ranks are stored: a quarter of the memory, for forests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,92 +20,80 @@ MIN_COLUMNS_PER_BLOCK = 16
 
 
 @dataclass
-class _Room:
-    """A table of ranks with room for other columns in front, and how often it was taken."""
+class _Store:
+    """A table of ranks whose first columns are free for others, and how often they were used."""
 
     table: RankTable
-    n_front: int
-    n_guests: int = 0
+    n_free: int
+    n_uses: int = 0
 
 
 class RankedColumns(Columns):
-    """Continuous columns that are known by their ranks; values are made again if they are needed.
+    """Columns that store their ranks, and make their values again whenever these are asked for.
 
-    Parameters
-    ----------
-    names : tuple of str
-    room : _Room
-        Whose table holds the ranks.
-    start : int
-        Where in the table these columns begin.
-    remake : callable
-        Returns the values.
-    kinds : tuple of Kind, optional
-        Continuous by default.
+    They do whatever columns of these values do, in less memory. Others that are put in front are
+    written into the same table of ranks, from its first column, so that a context is not copied
+    for each candidate: what ``ranks`` returned before then holds the new ones.
     """
+
+    _store: _Store
+    _start: int
+    _use: int
+    _remake: Callable[[], NDArray[np.float64]]
 
     def __init__(
         self,
         names: tuple[str, ...],
-        room: _Room,
+        kinds: tuple[Kind, ...],
+        missing: Mapping[str, float],
+        store: _Store,
         start: int,
         remake: Callable[[], NDArray[np.float64]],
-        kinds: tuple[Kind, ...] | None = None,
     ) -> None:
-        vars(self).update(
-            names=names,
-            kinds=kinds or (Kind.CONTINUOUS,) * len(names),
-            missing={},
-            _room=room,
-            _start=start,
-            _remake=remake,
-        )
+        vars(self).update(names=names, kinds=kinds, missing=missing)
+        # A number, because a table that points back at its columns would not be freed at once.
+        vars(self).update(_store=store, _start=start, _use=store.n_uses, _remake=remake)
 
     @property
     def values(self) -> NDArray[np.float64]:
         """The values, made again."""
-        values: NDArray[np.float64] = vars(self)["_remake"]()
-        return values
+        return self._remake()
 
     @property
     def ranks(self) -> RankTable:
         """The ranks of every column."""
-        room, start = vars(self)["_room"], vars(self)["_start"]
-        if start == 0 and room.n_front and room.n_guests != vars(self)["_guest"]:
-            raise RuntimeError("Other columns have been put in front since.")
-        return part_of_table(room.table, start, start + self.n_columns)
+        if self._start < self._store.n_free and self._use != self._store.n_uses:
+            return self._with_values().ranks  # Others stand in the table now.
+        return part_of_table(self._store.table, self._start, self._start + self.n_columns)
 
     @property
     def n_rows(self) -> int:
         """Return the number of rows."""
-        return int(vars(self)["_room"].table.positions.shape[1])
-
-    @property
-    def n_columns(self) -> int:
-        """Return the number of columns."""
-        return len(self.names)
+        return int(self._store.table.positions.shape[1])
 
     def is_constant(self) -> NDArray[np.bool_]:
-        """Return a mask, shape (n_columns,): constant columns were left out."""
-        return np.zeros(self.n_columns, dtype=bool)
+        """Return a mask, shape (n_columns,): columns that hold one value only."""
+        ranks = self.ranks
+        if ranks.has_bins:  # Infinity stands behind the last one.
+            return np.isinf(ranks.sorted_values[:, 1])
+        is_constant: NDArray[np.bool_] = ranks.sorted_values[:, 0] == ranks.sorted_values[:, -1]
+        return is_constant
 
     def prepend(self, other: Columns) -> Columns:
-        """Return the other columns followed by these; those put in front before are gone."""
-        room: _Room = vars(self)["_room"]
-        if other.n_columns != room.n_front or vars(self)["_start"] == 0:
+        """Return the other columns followed by these."""
+        store = self._store
+        if self._start == 0 or other.n_columns != store.n_free:
             return self._with_values().prepend(other)
-        joined = RankedColumns(
+        put_ranks(other.ranks, part_of_table(store.table, 0, store.n_free))
+        store.n_uses += 1
+        return RankedColumns(
             other.names + self.names,
-            room,
+            other.kinds + self.kinds,
+            {**other.missing, **self.missing},
+            store,
             0,
             lambda: self._with_values().prepend(other).values,
-            other.kinds + self.kinds,
         )
-        put_ranks(other.ranks, part_of_table(room.table, 0, room.n_front))
-        # A number, because a table that points back at its columns would not be freed at once.
-        room.n_guests += 1
-        vars(joined)["_guest"] = room.n_guests
-        return joined
 
     def take_rows(self, rows: NDArray[np.intp]) -> Columns:
         """Return these rows of every column."""
@@ -114,23 +102,20 @@ class RankedColumns(Columns):
         # Equal values stand in the order of rows, unless they share a bin.
         if not is_permutation or (ranks.has_ties.any() and not ranks.has_bins):
             return self._with_values().take_rows(rows)
-        table = new_rank_table(self.n_rows, vars(self)["_start"] + self.n_columns)
-        own = part_of_table(table, vars(self)["_start"], len(table.positions))
+        table = new_rank_table(self.n_rows, self._start + self.n_columns)
+        own = part_of_table(table, self._start, len(table.positions))
         put_ranks(ranks._replace(positions=ranks.positions[:, rows]), own)
         return RankedColumns(
             self.names,
-            _Room(table, vars(self)["_room"].n_front),
-            vars(self)["_start"],
-            lambda: np.asfortranarray(self.values[rows]),
             self.kinds,
+            self.missing,
+            _Store(table, self._store.n_free),
+            self._start,
+            lambda: np.asfortranarray(self.values[rows]),
         )
 
-    def select(self, indices: Sequence[int] | NDArray[np.intp]) -> Columns:
-        """Return the columns at these positions, in this order."""
-        return self._with_values().select(indices)
-
     def _with_values(self) -> Columns:
-        return Columns(values=self.values, names=self.names, kinds=self.kinds)
+        return Columns(self.values, self.names, self.kinds, self.missing)
 
 
 def rank_in_blocks(
@@ -140,7 +125,7 @@ def rank_in_blocks(
     *,
     n_front: int,
 ) -> RankedColumns:
-    """Return columns as they are transformed, known by their ranks, without those made constant.
+    """Return columns as they are transformed, by their ranks, without those made constant.
 
     Parameters
     ----------
@@ -148,9 +133,9 @@ def rank_in_blocks(
     positions : ndarray of int
         The columns to transform.
     transform : callable
-        Must do the same to a column whatever stands beside it.
+        Must do the same to a column whatever stands beside it, and return continuous ones.
     n_front : int
-        Columns that others will put in front, in place.
+        For how many columns that will be put in front there is room in the table.
     """
     n_rows = columns.n_rows
     table = new_rank_table(n_rows, n_front + len(positions))
@@ -158,14 +143,16 @@ def rank_in_blocks(
     names: list[str] = []
     for first in range(0, len(positions), n_at_a_time):
         block = transform(columns.select(positions[first : first + n_at_a_time]))
-        left = np.flatnonzero(~block.is_constant())
+        varying = np.flatnonzero(~block.is_constant())
         start = n_front + len(names)
-        rank_columns(block.values[:, left], out=part_of_table(table, start, start + len(left)))
-        names += [block.names[place] for place in left.tolist()]
+        out = part_of_table(table, start, start + len(varying))
+        rank_columns(block.values[:, varying], out=out)
+        names += [block.names[position] for position in varying.tolist()]
 
     def remake() -> NDArray[np.float64]:
         whole = transform(columns.select(positions))
         return whole.select(np.flatnonzero(~whole.is_constant())).values
 
-    used = part_of_table(table, 0, n_front + len(names))
-    return RankedColumns(tuple(names), _Room(used, n_front), n_front, remake)
+    store = _Store(part_of_table(table, 0, n_front + len(names)), n_front)
+    kinds = (Kind.CONTINUOUS,) * len(names)
+    return RankedColumns(tuple(names), kinds, {}, store, n_front, remake)

@@ -22,13 +22,6 @@ def read_table(
 ) -> tuple[Columns, Target, int]:
     """Return the checked columns, the checked response and how many rows were dropped.
 
-    Parameters
-    ----------
-    X : frame or array, shape (n_rows, n_columns)
-    y : series or array, shape (n_rows,)
-    task, kinds, missing
-        See :func:`umfi.ultra_marginal`.
-
     Examples
     --------
     >>> import numpy as np

@@ -1,4 +1,4 @@
-"""The border: a response becomes a checked target."""
+"""Input validation of a response, which becomes a checked target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from umfi.errors import InputError, unknown_name
 
-__all__ = ["Target", "Task", "centred_responses", "read_target", "refuse_mismatch"]
+__all__ = [
+    "Target",
+    "Task",
+    "centred_responses",
+    "read_target",
+    "refuse_mismatch",
+    "response_series",
+]
 
 Task = Literal["regression", "classification"]
 TASKS: tuple[str, ...] = ("auto", "regression", "classification")
@@ -31,13 +38,12 @@ class Target:
     ----------
     task : {"regression", "classification"}
     values : ndarray of float64, shape (n_rows,)
-        The response itself, or the code of each row's class.
+        The response itself, or the code of the class of each row.
     classes : tuple of str
         The class labels in the order of their codes; empty for regression.
     name : str
-        The name the response came with, "y" if it had none.
     notes : tuple of str
-        What a reader should know about how the response was understood.
+        How the response was understood where that was not plain.
     """
 
     task: Task
@@ -94,12 +100,6 @@ def centred_responses(target: Target) -> NDArray[np.float64]:
 
     One column for a regression, in units of the largest deviation; the indicators of all classes
     for a classification.
-
-    Examples
-    --------
-    >>> centred_responses(read_target(["a", "b"] * 5))[:2]
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
     """
     if target.task == "regression":
         return target.standardise(target.values)[:, np.newaxis]
@@ -129,28 +129,26 @@ def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
     """
     if task not in TASKS:
         raise unknown_name("task", task, TASKS)
-    series = _target_series(y)
-    name = str(series.name) if series.name not in (None, "") else "y"
     if X is not None:
-        _refuse_mismatch(X, y, series, name)
+        refuse_mismatch(X, y)
+    series = response_series(y)
+    name = _name_of(series)
     if series.null_count() > 0 or (series.dtype.is_float() and series.is_nan().any()):
         raise InputError(
             f"The response {name!r} holds missing values: drop these rows, or pass missing='drop'."
         )
     series = _without_objects(series)
     found, notes = _find_task(series, task)
-    if found == "classification":
-        return _class_target(series, name, notes)
-    return _number_target(series, name, notes)
+    read = _class_target if found == "classification" else _number_target
+    return read(series, name, notes)
 
 
-def refuse_mismatch(X: Any, y: Any) -> None:
-    """Raise if a response cannot belong to a table: other rows, or one of its columns."""
-    series = _target_series(y)
-    _refuse_mismatch(X, y, series, str(series.name) if series.name not in (None, "") else "y")
+def _name_of(series: nw.Series[Any]) -> str:
+    return str(series.name) if series.name not in (None, "") else "y"
 
 
-def _target_series(y: Any) -> nw.Series[Any]:
+def response_series(y: Any) -> nw.Series[Any]:
+    """Return a response as a series, or raise if it is not one value per row."""
     import pandas as pd
 
     if isinstance(y, str):
@@ -161,7 +159,9 @@ def _target_series(y: Any) -> nw.Series[Any]:
     if pyarrow is not None and isinstance(y, pyarrow.Array):
         y = pyarrow.chunked_array([y])  # The form that narwhals reads.
     if isinstance(y, list | tuple):
-        y = np.asarray(y)
+        # Lists may mix labels and missing values, which NumPy would turn into text.
+        is_mixed = any(pd.api.types.is_scalar(value) and pd.isna(value) for value in y)
+        y = np.array(y, dtype=object if is_mixed else None)
     if isinstance(y, np.ndarray):
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
@@ -183,9 +183,11 @@ def _target_series(y: Any) -> nw.Series[Any]:
     return native
 
 
-def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
+def refuse_mismatch(X: Any, y: Any) -> None:
+    """Raise if a response cannot belong to a table: other rows, or one of its columns."""
     import pandas as pd
 
+    series = response_series(y)
     n_rows = len(X) if isinstance(X, list | tuple) else X.shape[0]
     if len(series) != n_rows:
         raise InputError(
@@ -203,11 +205,13 @@ def _refuse_mismatch(X: Any, y: Any, series: nw.Series[Any], name: str) -> None:
             f"X and y have {how}: pass y.loc[X.index], or y.to_numpy() if the rows belong "
             "together as they stand."
         )
-    if _is_column_of(X, y, series, name):
-        raise InputError(f"The response {name!r} is itself a column of X: drop that column from X.")
+    if _is_column_of(X, y, series):
+        raise InputError(
+            f"The response {_name_of(series)!r} is itself a column of X: drop that column from X."
+        )
 
 
-def _is_column_of(X: Any, y: Any, series: nw.Series[Any], name: str) -> bool:
+def _is_column_of(X: Any, y: Any, series: nw.Series[Any]) -> bool:
     """Return whether y is a column of X: the same memory, or the same name and values.
 
     Equal values alone are no proof: a feature may well determine the response.
@@ -223,8 +227,9 @@ def _is_column_of(X: Any, y: Any, series: nw.Series[Any], name: str) -> bool:
         if column.dtype != series.dtype:
             continue
         values = column.to_numpy()
-        is_same_object = values.dtype != object and np.shares_memory(values, response)
-        if is_same_object or (str(column_name) == name and bool(np.all(values == response))):
+        is_same_name = str(column_name) == _name_of(series)
+        is_same_memory = values.dtype != object and np.shares_memory(values, response)
+        if is_same_memory or (is_same_name and bool(np.all(values == response))):
             return True
     return False
 
@@ -260,18 +265,13 @@ def _find_task(series: nw.Series[Any], task: str) -> tuple[Task, tuple[str, ...]
     if task == "classification" or holds_labels:
         return "classification", ()
     n_distinct = series.n_unique()
+    note = f"The response holds {{}} numbers with {n_distinct} distinct values and is taken as "
     if dtype.is_integer() and n_distinct <= MAX_INTEGER_CLASSES:
-        note = (
-            f"The response holds whole numbers with {n_distinct} distinct values and is taken as "
-            "class labels; pass task='regression' if they are quantities."
-        )
-        return "classification", (note,)
+        note += "class labels; pass task='regression' if they are quantities."
+        return "classification", (note.format("whole"),)
     if n_distinct <= 2:
-        note = (
-            f"The response holds real numbers with {n_distinct} distinct values and is taken as "
-            "a quantity; pass task='classification' if they are class labels."
-        )
-        return "regression", (note,)
+        note += "a quantity; pass task='classification' if they are class labels."
+        return "regression", (note.format("real"),)
     return "regression", ()
 
 
@@ -281,7 +281,7 @@ def _number_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) ->
         raise InputError(f"The response {name!r} holds infinite values: drop these rows.")
     if np.all(values == values[0]):
         raise InputError(f"The response {name!r} is constant: there is nothing to explain.")
-    return Target(task="regression", values=values, name=name, notes=notes)
+    return Target("regression", values, (), name, notes)
 
 
 def _class_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> Target:
@@ -306,10 +306,4 @@ def _class_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> 
             f"row, such as {str(lonely[0])!r}: merge or drop such classes"
             f"{quantity if series.dtype.is_numeric() else ''}."
         )
-    return Target(
-        task="classification",
-        values=labels,
-        classes=tuple(str(label) for label in classes),
-        name=name,
-        notes=notes,
-    )
+    return Target("classification", labels, tuple(map(str, classes)), name, notes)

@@ -2,55 +2,45 @@
 
 from __future__ import annotations
 
+import bz2
+import difflib
+import gzip
 import io
+import lzma
 import os
 import re
 import warnings
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from umfi.cli.files.cells import restore_whole_numbers, tidy_columns
-from umfi.cli.files.opening import broken_file, read_bytes, unpack
+from umfi.cli.files.cells import labels_rows, restore_whole_numbers, tidy_columns
 from umfi.cli.files.text import read_text
 from umfi.errors import InputError, listed, unknown_name
 
 __all__ = ["DataFile", "read_data_file"]
 
-SUFFIXES = {
-    "text": (".csv", ".tsv", ".tab", ".txt", ".dat"),
-    "Parquet": (".parquet", ".pq"),
-    "Feather": (".feather", ".arrow", ".ipc"),
-    "Excel": (".xlsx", ".xlsm"),
-}
+SUFFIXES = {".parquet": "Parquet", ".pq": "Parquet", ".xlsx": "Excel", ".xlsm": "Excel"}
+SUFFIXES |= dict.fromkeys([".feather", ".arrow", ".ipc"], "Feather")
 # What other programs write; some of it cannot be read without running what it says.
 UNREAD = {".avro", ".db", ".dta", ".h5", ".hdf5", ".htm", ".html", ".json", ".jsonl", ".mat", ".nc"}
 UNREAD |= {".npy", ".npz", ".ods", ".orc", ".pdf", ".pickle", ".pkl", ".rda", ".rdata", ".rds"}
 UNREAD |= {".sas7bdat", ".sav", ".sqlite", ".xlsb", ".xml"}
-OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-ARROW_STREAM = b"\xff\xff\xff\xff"
+ZIPPED, OLD_EXCEL, ARROW_STREAM = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\xff\xff\xff\xff"
 # Titles may stand above the names in a sheet, but not many.
 MAX_TITLE_ROWS = 20
 
 _NO_NAME = re.compile(r"(Unnamed: \d+(_level_\d+)?)?")
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """What a data file holds.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        Columns of unique names that are text; rows are numbered from 0.
-    notes : list of str
-        What was found out where it was not plain, a sentence each.
-    """
+class DataFile(NamedTuple):
+    """A table whose columns have unique names that are text, and notes, a sentence each."""
 
     frame: pd.DataFrame
     notes: list[str]
@@ -63,67 +53,120 @@ def read_data_file(
     encoding: str | None = None,
     sheet: str | None = None,
 ) -> DataFile:
-    r"""Return the table in a file, and notes on what was found out about it.
+    """Return the table in a file, and notes on what was found out about it.
 
     Read are delimited text (also packed by gzip, bzip2, xz or zip), Parquet, Feather and Excel;
-    what a file is shows in its first bytes.
-
-    Parameters
-    ----------
-    path : str or path
-    delimiter : str, optional
-        Of text: one character, or "tab", "comma", "semicolon", "bar" or "blank". Found out from
-        the first lines if not given.
-    encoding : str, optional
-        Of text. Found out if not given: UTF-8, UTF-16, or else Windows-1252.
-    sheet : str, optional
-        Of an Excel file: its name, or its number from 1; the first one if not given.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "soil.csv"
-    ...     _ = path.write_text("ph;clay\n6,5;12\n7,1;30\n")
-    ...     data = read_data_file(path)
-    >>> data.frame["ph"].tolist()
-    [6.5, 7.1]
-    >>> data.notes
-    ['Fields are separated by semicolons.', 'Numbers are written with decimal commas.']
+    what a file is shows in its first bytes. The delimiter, one character or its name, and the
+    encoding are those of text; the sheet is the name or number, from 1, of one in an Excel file.
     """
     path = Path(path)
     label = repr(path.name)
-    data = read_bytes(path)
+    data = _read_bytes(path, label)
     if path.suffix.lower() in UNREAD:
         raise _unread(label, path.suffix)
-    data, inner_name = unpack(data, path.name)
+    data, inner_name = _unpack(data, path.name, label)
     suffix = Path(inner_name).suffix.lower()
     kind = _find_kind(data, suffix, label)
-    _refuse_options(kind, label, delimiter=delimiter, encoding=encoding, sheet=sheet)
+    for name, value in {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}.items():
+        owner = "Excel" if name == "sheet" else "text"
+        if value is not None and kind != owner:
+            raise InputError(f"--{name} is for {owner} files and {label} is none: leave it out.")
     notes: list[str] = []
-    if kind != _kind_of_suffix(suffix) and suffix:
+    if kind != SUFFIXES.get(suffix, "text") and suffix:
         notes.append(f"{label} is read as {kind}, which it is in spite of its name.")
+    with_commas = False
     if kind == "text":
-        table = read_text(data, label=label, suffix=suffix, delimiter=delimiter, encoding=encoding)
-        names, frame, with_commas = table.names, table.frame, table.with_commas
-        notes += table.notes
+        names, frame, with_commas, found = read_text(
+            data, label=label, suffix=suffix, delimiter=delimiter, encoding=encoding
+        )
+        notes += found
     elif kind == "Excel":
         names, frame = _read_excel(data, sheet, label, notes)
-        with_commas = False
     else:
         frame = _read_arrow(data, kind, label, notes)
-        names, with_commas = [str(name) for name in frame.columns], False
+        names = [str(name) for name in frame.columns]
     is_written = kind in ("text", "Excel")  # By hand, perhaps.
     if is_written:
-        frame = _drop_empty_rows(frame, notes)
+        is_empty = frame.isna().all(axis=1)
+        if is_empty.any():
+            notes.append(f"Rows without any value are left out: {int(is_empty.sum())}.")
+            frame = frame.loc[~is_empty].apply(restore_whole_numbers)
     frame = _name_columns(frame, names, label, notes)
     if is_written:
-        frame, told = tidy_columns(frame, with_commas=with_commas)
-        notes += told
+        frame, found = tidy_columns(frame, with_commas=with_commas)
+        notes += found
     if frame.shape[0] == 0:
         raise InputError(f"{label} has column names but no rows.")
     return DataFile(frame.reset_index(drop=True), notes)
+
+
+def _read_bytes(path: Path, label: str) -> bytes:
+    """Return what a file holds, or raise with the way out."""
+    if re.match(r"(https?|ftp|s3|gs):/", str(path)):
+        raise InputError(f"{str(path)!r} is an address: download it and pass the file.")
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder: pass a file in it.")
+    try:
+        return _not_empty(path.read_bytes(), label)
+    except InputError:
+        raise
+    except (FileNotFoundError, NotADirectoryError):
+        if not path.parent.is_dir():
+            message = f"There is no folder {str(path.parent)!r}: check the path."
+            raise InputError(message) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{label} cannot be read ({reason}): check the file.") from None
+    there = {one.name.lower(): one.name for one in path.parent.iterdir() if one.is_file()}
+    wanted = path.name.lower()
+    near = [there[name] for name in difflib.get_close_matches(wanted, there, n=3)]
+    near = near or [there[name] for name in sorted(there) if Path(name).stem == Path(wanted).stem]
+    hint = f"did you mean {listed(near)}?" if near else "check the path."
+    raise InputError(f"There is no file {path.name!r} in {str(path.parent)!r}: {hint}")
+
+
+def _not_empty(data: bytes, label: str) -> bytes:
+    if not data.strip():
+        raise InputError(f"{label} is empty: pass a file with column names and rows.")
+    return data
+
+
+def _unpack(data: bytes, name: str, label: str) -> tuple[bytes, str]:
+    """Return what was packed by gzip, bzip2, xz or zip and its name; other bytes as they are."""
+    is_packed_name = name.lower().endswith((".gz", ".bz2", ".xz", ".zip"))
+    inner_name = name[: name.rindex(".")] if is_packed_name else name
+    unpackers: dict[bytes, Callable[[bytes], bytes]] = {
+        rb"\x1f\x8b": gzip.decompress,
+        rb"BZh.1AY&SY": bz2.decompress,
+        rb"\xfd7zXZ\x00": lzma.decompress,
+    }
+    try:
+        for beginning, unpack in unpackers.items():
+            if re.match(beginning, data, re.DOTALL):
+                return _not_empty(unpack(data), label), inner_name
+        if not data.startswith(ZIPPED):
+            return data, inner_name
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()
+            if any(name.startswith("xl/") for name in names):
+                return data, inner_name  # Excel files are zipped in themselves.
+            files = [one for one in names if not one.endswith("/")]
+            files = [one for one in files if not one.startswith(("__MACOSX/", "."))]
+            if len(files) != 1:
+                raise InputError(
+                    f"{label} holds {len(files)} files: unpack it and pass one of them."
+                )
+            return _not_empty(archive.read(files[0]), label), files[0]
+    except InputError:
+        raise
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
+        raise _broken(label) from error
+    except RuntimeError as error:
+        raise InputError(f"{label} is locked by a password: unpack it first.") from error
+
+
+def _broken(label: str) -> InputError:
+    return InputError(f"{label} is broken or cut short: write or download it again.")
 
 
 def _unread(label: str, suffix: str) -> InputError:
@@ -133,18 +176,12 @@ def _unread(label: str, suffix: str) -> InputError:
     )
 
 
-def _kind_of_suffix(suffix: str) -> str:
-    return next((kind for kind, suffixes in SUFFIXES.items() if suffix in suffixes), "text")
-
-
 def _find_kind(data: bytes, suffix: str, label: str) -> str:
     """Return "text", "Parquet", "Feather" or "Excel" by the first bytes of a file."""
-    if data.startswith(b"PAR1"):
-        return "Parquet"
-    if data.startswith((b"ARROW1", b"FEA1")):
-        return "Feather"
-    if data.startswith(b"PK\x03\x04"):
-        return "Excel"
+    kinds = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", ZIPPED: "Excel"}
+    for beginning, kind in kinds.items():
+        if data.startswith(beginning):
+            return kind
     if data.startswith(OLD_EXCEL):
         raise InputError(
             f"{label} is an old or locked Excel file: save it as .xlsx without a password, or as "
@@ -152,22 +189,12 @@ def _find_kind(data: bytes, suffix: str, label: str) -> str:
         )
     if suffix in UNREAD:
         raise _unread(label, suffix)
-    kind = _kind_of_suffix(suffix)
-    if kind == "Feather" and data.startswith(ARROW_STREAM):
-        return kind
-    if kind != "text":
+    kind = SUFFIXES.get(suffix, "text")
+    if kind != "text" and not (kind == "Feather" and data.startswith(ARROW_STREAM)):
         raise InputError(
             f"{label} is no {kind} file in spite of its name: rename it, or write it again."
         )
     return kind
-
-
-def _refuse_options(kind: str, label: str, **options: str | None) -> None:
-    for name, value in options.items():
-        owner = "Excel" if name == "sheet" else "text"
-        if value is not None and kind != owner:
-            what = "text files" if owner == "text" else "Excel files"
-            raise InputError(f"--{name} is for {what} and {label} is none: leave it out.")
 
 
 def _optional(module: str, kind: str) -> Any:
@@ -194,12 +221,12 @@ def _read_arrow(data: bytes, kind: str, label: str, notes: list[str]) -> pd.Data
     except InputError:
         raise
     except Exception as error:  # Whatever a reader makes of rubbish.
-        raise broken_file(label) from error
-    if any(name is not None for name in frame.index.names):
-        named = [str(name) for name in frame.index.names if name is not None]
-        clashing = [name for name in named if name in map(str, frame.columns)]
-        if clashing:
-            raise _repeated(clashing, label)
+        raise _broken(label) from error
+    named = [str(name) for name in frame.index.names if name is not None]
+    clashing = [name for name in named if name in map(str, frame.columns)]
+    if clashing:
+        raise _repeated(clashing, label)
+    if named:
         return frame.reset_index()
     if not isinstance(frame.index, pd.RangeIndex):
         notes.append("The names of rows are left out.")
@@ -221,11 +248,11 @@ def _read_excel(
     except InputError:
         raise
     except Exception as error:  # Whatever a reader makes of rubbish.
-        raise broken_file(label) from error
-    n_filled = [sum(_is_filled(cell) for cell in row) for row in rows]
-    top = next((at for at, n in enumerate(n_filled[:MAX_TITLE_ROWS]) if n > 1), None)
+        raise _broken(label) from error
+    n_filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows]
+    top = next((row for row, n in enumerate(n_filled[:MAX_TITLE_ROWS]) if n > 1), None)
     if top is None:
-        what = "is empty" if not any(n_filled) else "has one column only"
+        what = "has one column only" if any(n_filled) else "is empty"
         raise InputError(f"Sheet {chosen!r} of {label} {what}: pass a table with --sheet.")
     if any(n_filled[:top]):
         notes.append(f"The column names are taken from row {top + 1} of the sheet.")
@@ -243,15 +270,11 @@ def _choose_sheet(titles: list[str], sheet: str | None, notes: list[str]) -> str
                 f"another, {listed(titles[1:])}."
             )
         return titles[0]
-    if sheet not in titles and sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
+    if sheet in titles:
+        return sheet
+    if sheet.isdecimal() and 1 <= int(sheet) <= len(titles):
         return titles[int(sheet) - 1]
-    if sheet not in titles:
-        raise unknown_name("--sheet", sheet, titles)
-    return sheet
-
-
-def _is_filled(cell: Any) -> bool:
-    return cell is not None and str(cell).strip() != ""
+    raise unknown_name("--sheet", sheet, titles)
 
 
 def _name_columns(
@@ -262,34 +285,23 @@ def _name_columns(
     repeated = [name for name, count in Counter(stripped).items() if count > 1 and name]
     if repeated:
         raise _repeated(repeated, label)
-    kept: dict[str, pd.Series[Any]] = {}
+    named: dict[str, pd.Series[Any]] = {}
     for position, name in enumerate(stripped):
         column = frame.iloc[:, position]
         if _NO_NAME.fullmatch(name):
             if column.isna().all():
                 continue
-            if _labels_rows(column):
+            if labels_rows(column):
                 notes.append(f"Column {position + 1} has no name, labels rows and is left out.")
                 continue
             name = f"column {position + 1}"
             notes.append(f"Column {position + 1} has no name and is called {name!r}.")
             if name in stripped:
                 raise _repeated([name], label)
-        kept[name] = column
-    if len(kept) < 2:
+        named[name] = column
+    if len(named) < 2:
         raise InputError(f"{label} has one column only: a target and features are needed.")
-    return pd.DataFrame(kept, index=frame.index)
-
-
-def _labels_rows(column: pd.Series[Any]) -> bool:
-    """Return whether a column without a name counts the rows, or names each."""
-    if not column.is_unique or column.isna().any():
-        return False
-    numbers = pd.to_numeric(column, errors="coerce")
-    if numbers.isna().any():
-        return bool(numbers.isna().all())
-    is_whole = bool((numbers == numbers.round()).all())
-    return is_whole and bool(numbers.max() - numbers.min() == len(column) - 1)
+    return pd.DataFrame(named, index=frame.index)
 
 
 def _repeated(names: Sequence[str], label: str) -> InputError:
@@ -297,11 +309,3 @@ def _repeated(names: Sequence[str], label: str) -> InputError:
         f"{label} has more than one column named {listed(names)}: rename the repeats, and see "
         "that the first line holds the names."
     )
-
-
-def _drop_empty_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    is_empty = frame.isna().all(axis=1)
-    if not is_empty.any():
-        return frame
-    notes.append(f"Rows without any value are left out: {int(is_empty.sum())}.")
-    return frame.loc[~is_empty].apply(restore_whole_numbers)
