@@ -22,14 +22,14 @@ from typing import Any
 import distributed
 import numpy as np
 import psutil
-
-import umfi
-from umfi.execution import Budget, Runner
-from umfi.execution.checkpoint import Checkpoint, read_checkpoint
 from umfi.execution.crews import GROUP_SECONDS, MAX_GROUPS_PER_SECOND
 from umfi.execution.groups import Outcome
 from umfi.execution.processes import hire
 from umfi.execution.scheduling import schedule
+
+import umfi
+from umfi.execution import Budget, Runner
+from umfi.execution.checkpoint import Checkpoint, read_checkpoint
 
 MEGABYTE = 2**20
 

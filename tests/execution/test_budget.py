@@ -39,7 +39,7 @@ def ticking(monkeypatch):
     """Take a second for each look at the clock, so that limits mean the same on any machine."""
     looks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: float(next(looks)))
-    monkeypatch.setattr("umfi.execution.budget.time", clock)
+    monkeypatch.setattr("umfi.execution.limits.time", clock)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_time_goes_to_every_feature_once_and_then_to_those_that_are_undecided(ta
     """The clock is one of tasks: each takes a second, whatever it does."""
     seconds = iter(range(10**6))
     clock = SimpleNamespace(monotonic=lambda: next(seconds) / 4)
-    monkeypatch.setattr("umfi.execution.budget.time", clock)
+    monkeypatch.setattr("umfi.execution.limits.time", clock)
     done = []
 
     class NotingRunner(Runner):
@@ -246,5 +246,5 @@ def test_a_checkpoint_takes_up_where_the_limit_was_reached(table, tmp_path):
 def test_a_runner_without_tasks_hires_nobody():
     runner = Runner(executor="processes")
     assert dict(runner.run("nothing", lambda name: name, [])) == {}
-    assert runner._crew is None
+    assert runner._pool is None
     runner.close()

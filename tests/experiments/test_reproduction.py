@@ -11,13 +11,13 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from filelock import FileLock
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import umfi
 from tests.conftest import needs_data
 from umfi.cli import app
-from umfi.execution.checkpoint.locks import FileLock
 from umfi.experiments import EXPERIMENTS, conclude, reproduce
 
 # Of a table of 200 rows of the blood relation, seed 0: x1 and x2 only share a collider with y.
@@ -178,9 +178,10 @@ def test_a_folder_is_for_one_run_at_a_time(tmp_path, small):
     folder = tmp_path / "quick" / "figure1"
     folder.mkdir(parents=True)
     lock = FileLock(folder / "lock")
+    lock.acquire()
     with pytest.raises(umfi.RunError, match="Another run is at work"):
         reproduce("figure1", tmp_path)
-    lock.let_go()
+    lock.release()
 
 
 @needs_data

@@ -16,10 +16,10 @@ from time import perf_counter
 from typing import Any
 
 import pandas as pd
+from filelock import FileLock, Timeout
 
 from umfi.errors import InputError, RunError, unknown_name
 from umfi.execution import Budget, count_workers, read_seconds
-from umfi.execution.checkpoint.locks import FileLock
 from umfi.experiments.claims import Claim
 from umfi.experiments.runs import version_of_code
 from umfi.experiments.workshop import CHECKPOINT_NAME, RUNS_NAME, Tables, Workshop
@@ -254,8 +254,8 @@ def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> N
     own = workshop.folder
     own.mkdir(parents=True, exist_ok=True)
     try:
-        lock = FileLock(own / LOCK_NAME)
-    except BlockingIOError:
+        lock = FileLock(own / LOCK_NAME).acquire(timeout=0).lock
+    except Timeout:
         raise RunError(
             f"Another run is at work in {str(own)!r}: wait for it, or pass another folder."
         ) from None
@@ -286,7 +286,8 @@ def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> N
             for name in (CHECKPOINT_NAME, RUNS_NAME):
                 (own / name).unlink(missing_ok=True)
     finally:
-        lock.let_go()
+        (own / LOCK_NAME).unlink()
+        lock.release()
 
 
 def _read_measured(folder: Path, settings: dict[str, Any] | None = None) -> _Measured | None:

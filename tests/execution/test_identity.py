@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import umfi
-from umfi.execution.checkpoint.identity import describe, describe_table, digest_of, find_differences
+from umfi.execution.identity import describe, describe_table, digest_of, find_differences
 
 WEIGHT = 1.0
 

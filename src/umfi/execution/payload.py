@@ -1,7 +1,7 @@
 """Work on its way to other processes: packed once, unpacked once in each.
 
-A parcel is a short pickle of the work, and beside it the large arrays that the work uses. Arrays
-are told apart by where they lie in memory, so that the stages of a run, which work on the same
+A payload is a short pickle of the work, and beside it the large arrays that the work uses. Arrays
+are distinguished by where they lie in memory, so that the stages of a run, which work on the same
 table, send it once.
 """
 
@@ -21,11 +21,11 @@ import cloudpickle
 import numpy as np
 
 from umfi.errors import RunError
-from umfi.execution.groups import Outcome, TaskName, Work, make_portable, run_group
+from umfi.execution.tasks import Outcome, TaskName, Work, make_portable, run_group
 from umfi.execution.threads import keep_to_one_blas_thread
 from umfi.version import __version__, find_versions, source_digest
 
-__all__ = ["LargeArray", "Parcel", "pack", "run_from_files", "run_parcel", "run_sent"]
+__all__ = ["LargeArray", "Payload", "forget_payloads", "pack", "run_from_files", "run_sent"]
 
 # Smaller arrays travel inside the pickle.
 MIN_LARGE_BYTES = 1 << 16
@@ -42,7 +42,7 @@ class LargeArray:
     place : tuple of int
         Where it lies in memory, and its size: equal for the same array.
     data : memoryview
-        Keeps the array alive, so that no other can take its place.
+        Holds on to the array, so that no other can take its place.
     """
 
     place: tuple[int, int]
@@ -50,7 +50,7 @@ class LargeArray:
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Payload:
     """Work, packed.
 
     Attributes
@@ -66,11 +66,11 @@ class Parcel:
     arrays: list[LargeArray]
 
 
-def pack(work: Work) -> Parcel:
-    """Return the work as a parcel."""
+def pack(work: Work) -> Payload:
+    """Return the work as a payload."""
     arrays: list[LargeArray] = []
 
-    def keep_small(buffer: pickle.PickleBuffer) -> bool:
+    def stays_inside(buffer: pickle.PickleBuffer) -> bool:
         data = buffer.raw()
         if data.nbytes < MIN_LARGE_BYTES:
             return True
@@ -79,29 +79,55 @@ def pack(work: Work) -> Parcel:
         return False
 
     try:
-        pickled = cloudpickle.dumps(work, protocol=5, buffer_callback=keep_small)
+        pickled = cloudpickle.dumps(work, protocol=5, buffer_callback=stays_inside)
     except Exception as error:
         raise RunError(
             f"The power or remover cannot be sent to other processes ({error}): use "
             "executor='threads', or one that can be pickled."
         ) from error
-    head = pickle.dumps((_this_software(), pickled))
-    return Parcel(uuid4().hex, head, arrays)
+    return Payload(uuid4().hex, pickle.dumps((_this_software(), pickled)), arrays)
 
 
 _unpacked: OrderedDict[str, Work] = OrderedDict()
 _unpacking = threading.Lock()
 
 
-def run_parcel(
-    key: str, open_parcel: Callable[[], tuple[bytes, Sequence[Any]]], names: Sequence[TaskName]
-) -> Outcome:
+def run_sent(key: str, sent: Sequence[Any] | None, names: Sequence[TaskName]) -> Outcome | None:
+    """Return the answers of these tasks, or None if the payload is still to be sent here.
+
+    ``sent`` is the head of the payload and its arrays.
+    """
+    return _run(key, None if sent is None else lambda: sent, names)
+
+
+def run_from_files(
+    folder: str, key: str, files: Sequence[str], names: Sequence[TaskName]
+) -> Outcome | None:
+    """Return the answers of these tasks, the payload being in files.
+
+    Arrays are mapped into memory: processes of one machine share one copy.
+    """
+
+    def read() -> tuple[bytes, list[mmap.mmap]]:
+        mapped = []
+        for file in files:
+            with open(Path(folder) / file, "rb") as array:
+                mapped.append(mmap.mmap(array.fileno(), 0, access=mmap.ACCESS_COPY))
+        return (Path(folder) / key).read_bytes(), mapped
+
+    return _run(key, read, names)
+
+
+def _run(
+    key: str, read: Callable[[], Sequence[Any]] | None, names: Sequence[TaskName]
+) -> Outcome | None:
     """Return the answers of these tasks, unpacking the work if this process has not yet done so."""
     with _unpacking:
         work = _unpacked.get(key)
         if work is None:
-            head, buffers = open_parcel()
-            work = _unpacked[key] = _unpack(head, buffers)
+            if read is None:
+                return None
+            work = _unpacked[key] = _unpack(*read())
             keep_to_one_blas_thread()
             while len(_unpacked) > MAX_UNPACKED:
                 _unpacked.popitem(last=False)
@@ -109,7 +135,7 @@ def run_parcel(
     return make_portable(run_group(work, names))
 
 
-def forget_parcels(keys: Sequence[str]) -> None:
+def forget_payloads(keys: Sequence[str]) -> None:
     """Let go of work that no more tasks will come of."""
     with _unpacking:
         for key in keys:
@@ -139,37 +165,5 @@ def _this_software() -> dict[str, str]:
 
 
 def _writeable(buffer: Any) -> Any:
-    """Return memory that arrays can be made of which are like those of the caller.
-
-    Kernels are compiled anew for arrays that cannot be written to.
-    """
+    """Return memory like the caller's: kernels are compiled anew for arrays that are read-only."""
     return bytearray(buffer) if memoryview(buffer).readonly else buffer
-
-
-def run_from_files(
-    folder: str, key: str, files: Sequence[str], names: Sequence[TaskName]
-) -> Outcome:
-    """Return the answers of these tasks, the parcel being in files.
-
-    Arrays are mapped into memory: processes of one machine share one copy.
-    """
-
-    def open_parcel() -> tuple[bytes, list[mmap.mmap]]:
-        mapped = []
-        for file in files:
-            with open(Path(folder) / file, "rb") as array:
-                mapped.append(mmap.mmap(array.fileno(), 0, access=mmap.ACCESS_COPY))
-        return (Path(folder) / key).read_bytes(), mapped
-
-    return run_parcel(key, open_parcel, names)
-
-
-def run_sent(
-    key: str, sent: tuple[bytes, Sequence[Any]] | None, names: Sequence[TaskName]
-) -> Outcome | None:
-    """Return the answers of these tasks, or None if the parcel is still to be sent here."""
-    if sent is None:
-        with _unpacking:
-            if key not in _unpacked:
-                return None
-    return run_parcel(key, lambda: sent or (b"", ()), names)

@@ -1,7 +1,4 @@
-"""Runs that keep their answers in a file, so that they can go on where they were broken off.
-
-Answers are written by the second, in transactions. Nothing in the file is ever executed.
-"""
+"""Checkpoints: runs keep their answers in a file, by the second, and go on where they stopped."""
 
 from __future__ import annotations
 
@@ -17,25 +14,39 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from umfi.errors import InputError, is_whole_number
-from umfi.execution.checkpoint.files import (
+from filelock import FileLock
+
+from umfi.errors import ErrorCode, InputError, is_whole_number
+from umfi.execution.identity import describe, describe_table, digest_of, find_differences
+from umfi.execution.store import (
     Content,
+    StoredRun,
     cannot_use,
-    note_left,
+    log_of,
     open_file,
     put_plans,
     put_run,
     put_tasks,
     read_file,
     replace_damaged,
+    task_row,
     transaction,
     write_runs,
 )
-from umfi.execution.checkpoint.identity import digest_of, find_differences
-from umfi.execution.checkpoint.kept import KeptRun, TaskName, task_row
-from umfi.execution.checkpoint.locks import FileLock
+from umfi.execution.tasks import Done, TaskName
 
-__all__ = ["Checkpoint", "Section", "begin", "find_seed", "forget", "merge", "read_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "Section",
+    "StoredRun",
+    "begin",
+    "describe",
+    "describe_table",
+    "find_seed",
+    "forget",
+    "merge",
+    "read_checkpoint",
+]
 
 TEST_SETTINGS = ("test", "max_permutations", "alpha")
 # What a crash may cost.
@@ -101,7 +112,7 @@ class Checkpoint:
         return Path(self.path).absolute()
 
 
-def read_checkpoint(path: str | os.PathLike[str]) -> list[KeptRun]:
+def read_checkpoint(path: str | os.PathLike[str]) -> list[StoredRun]:
     """Return the runs of a file, which may be going on."""
     path = Path(path).absolute()
     if not path.is_file():
@@ -115,17 +126,17 @@ def forget(path: str | os.PathLike[str]) -> None:
     lock = _lock(path)
     try:
         read_checkpoint(path)
-        for ending in ("", "-wal", "-shm"):
-            path.with_name(path.name + ending).unlink(missing_ok=True)
+        for file in (path, log_of(path), path.with_name(path.name + "-shm")):
+            file.unlink(missing_ok=True)
     finally:
-        lock.let_go()
+        _unlock(lock)
 
 
 def find_seed(checkpoint: Checkpoint) -> int | None:
     """Return the seed of the run that a file holds, None if it holds none."""
     if not checkpoint.file.is_file():
         return None
-    runs = read_file(checkpoint.file, KeptRun(checkpoint.label, "", {}, {}, 1, "")).runs
+    runs = read_file(checkpoint.file, StoredRun(checkpoint.label, "", {}, {}, 1, "")).runs
     seeds = [run.identity.get("random_state") for run in runs if run.label == checkpoint.label]
     return next((int(seed) for seed in seeds if seed is not None), None)
 
@@ -136,7 +147,7 @@ class Section:
     Made by :func:`begin`.
     """
 
-    def __init__(self, path: Path, run: KeptRun, lock: FileLock) -> None:
+    def __init__(self, path: Path, run: StoredRun, lock: FileLock) -> None:
         self.path = path
         self.run = run
         self.lock = lock
@@ -146,9 +157,9 @@ class Section:
         self.last_write = time.monotonic()
         self.has_warned = False
 
-    def read(self, stage: str) -> dict[TaskName, str]:
-        """Return the answers that were kept of a stage before this run."""
-        return dict(self.run.answers.get(stage, {}))
+    def read(self, stage: str) -> dict[TaskName, Any]:
+        """Return the answers that were stored of a stage before this run."""
+        return self.run.read(stage)
 
     def plan(self, stage: str, n_tasks: int) -> None:
         """Note how many tasks a stage has."""
@@ -159,11 +170,12 @@ class Section:
         """Whether answers are held back that could not be written."""
         return bool(self.held_back)
 
-    def write(self, stage: str, done: Iterable[tuple[TaskName, str, float]]) -> None:
-        """Keep names, answers and seconds of tasks, by the second."""
+    def write(self, stage: str, done: Iterable[Done]) -> None:
+        """Store tasks, by the second; called with none now and then, for what is held back."""
         is_slow = False
         for name, answer, seconds in done:
-            self.held_back.append(task_row(self.run.digest, stage, name, answer, seconds))
+            text = json.dumps(answer, separators=(",", ":"))
+            self.held_back.append(task_row(self.run.digest, stage, name, text, seconds))
             is_slow = is_slow or seconds > WRITE_SECONDS / 4
         if is_slow or time.monotonic() - self.last_write >= WRITE_SECONDS:
             self.flush()
@@ -217,8 +229,7 @@ class Section:
                     self.connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._disconnect()
-            note_left(self.path)
-            self.lock.let_go()
+            _unlock(self.lock)
 
 
 def begin(
@@ -241,7 +252,7 @@ def begin(
     """
     path = checkpoint.file
     plain = json.loads(json.dumps(dict(identity)))
-    run = KeptRun(
+    run = StoredRun(
         label=checkpoint.label,
         digest=digest_of([checkpoint.label, plain]),
         identity=plain,
@@ -253,49 +264,67 @@ def begin(
     try:
         content = read_file(path, run) if path.exists() else Content([], is_damaged=False)
         others = []
-        for kept in content.runs:
-            if kept.label == run.label and kept.digest != run.digest:
-                differences = "; ".join(find_differences(kept.identity, run.identity))
+        for stored in content.runs:
+            if stored.label == run.label and stored.digest != run.digest:
+                differences = "; ".join(find_differences(stored.identity, run.identity))
                 raise InputError(
                     f"checkpoint={str(path)!r} holds another run: {differences}. Call with what it "
-                    "was begun with, or choose another file."
+                    "was begun with, or choose another file.",
+                    code=ErrorCode.OTHER_RUN,
+                    argument="checkpoint",
                 )
-            if kept.digest != run.digest:
-                others.append(kept)
-            elif kept is not run:
-                run.answers, run.seconds = kept.answers, kept.seconds
-                run.planned, run.begun = kept.planned, kept.begun
+            if stored.digest != run.digest:
+                others.append(stored)
+            elif stored is not run:
+                run.answers, run.seconds = stored.answers, stored.seconds
+                run.planned, run.begun = stored.planned, stored.begun
                 # A shorter run does not make the file a shorter one.
-                run.outline = _longer(kept.outline, run.outline)
+                run.outline = _longer(stored.outline, run.outline)
         if content.is_damaged:
             replace_damaged(path, [*others, run])
         with closing(open_file(path)) as connection, transaction(connection):
             put_run(connection, run)
         return Section(path, run, lock)
     except (sqlite3.Error, OSError) as error:
-        lock.let_go()
+        _unlock(lock)
         raise cannot_use(path, error) from None
     except BaseException:
-        lock.let_go()
+        _unlock(lock)
         raise
 
 
 def _lock(path: Path) -> FileLock:
+    """Return the lock on a checkpoint, which the system lifts however the run that holds it ends.
+
+    It is on a file of its own: closing a locked file lifts all locks on it, and SQLite locks and
+    closes its own as it needs.
+    """
+    if path.is_dir():
+        raise InputError(f"checkpoint={str(path)!r} is a folder: pass the name of a file.")
+    lock = FileLock(path.with_name(path.name + "-lock"), timeout=0, thread_local=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise InputError(f"checkpoint={str(path)!r} is a folder: pass the name of a file.")
-        return FileLock(path.with_name(path.name + "-lock"))
+        if not os.path.exists(lock.lock_file):
+            open(lock.lock_file, "ab").close()  # Says why, if that is not possible.
+        lock.acquire()
     except OSError as error:
         raise cannot_use(path, error) from None
+    return lock
 
 
-def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> list[KeptRun]:
+def _unlock(lock: FileLock) -> None:
+    if lock.is_locked:
+        with suppress(OSError):  # Windows does not remove what is open.
+            os.unlink(lock.lock_file)
+        lock.release()
+
+
+def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> list[StoredRun]:
     """Write all that several files hold of the same runs into one, and return its runs."""
     out = Path(out).absolute()
     lock = _lock(out)
     try:
-        merged: dict[str, KeptRun] = {}
+        merged: dict[str, StoredRun] = {}
         before = read_file(out) if out.exists() else Content([], is_damaged=False)
         contents = [(out, before.runs), *((Path(path), read_checkpoint(path)) for path in paths)]
         for path, runs in contents:
@@ -311,14 +340,18 @@ def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) 
     except (sqlite3.Error, OSError) as error:
         raise cannot_use(out, error) from None
     finally:
-        lock.let_go()
+        _unlock(lock)
 
 
-def _join(run: KeptRun, other: KeptRun, path: Path) -> None:
+def _join(run: StoredRun, other: StoredRun, path: Path) -> None:
     """Add to a run what another file holds of it."""
     if run.digest != other.digest:
         differences = "; ".join(find_differences(run.identity, other.identity))
-        raise InputError(f"{str(path)!r} holds another run: {differences}.")
+        raise InputError(
+            f"{str(path)!r} holds another run: {differences}.",
+            code=ErrorCode.OTHER_RUN,
+            argument="paths",
+        )
     for stage, answers in other.answers.items():
         own = run.answers.setdefault(stage, {})
         for name, answer in answers.items():
