@@ -99,7 +99,7 @@ def test_a_second_run_on_the_same_file_is_refused_at_once(path):
 def test_the_lock_of_a_killed_run_is_gone(path):
     code = (
         "import os, sys; from umfi.execution.checkpoint import Checkpoint, begin\n"
-        f"begin(Checkpoint({str(path)!r}), {IDENTITY!r}, {OUTLINE!r})\n"
+        f"section = begin(Checkpoint({str(path)!r}), {IDENTITY!r}, {OUTLINE!r})\n"
         "os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9

@@ -7,8 +7,8 @@ import os
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +24,10 @@ from umfi.execution.store import (
     cannot_use,
     log_of,
     open_file,
-    put_plans,
-    put_run,
-    put_tasks,
     read_file,
     replace_damaged,
     task_row,
-    transaction,
+    write_rows,
     write_runs,
 )
 from umfi.execution.tasks import Done, TaskName
@@ -123,13 +120,10 @@ def read_checkpoint(path: str | os.PathLike[str]) -> list[StoredRun]:
 def forget(path: str | os.PathLike[str]) -> None:
     """Remove a file, if it is a checkpoint and no run uses it."""
     path = Path(path).absolute()
-    lock = _lock(path)
-    try:
+    with _locked(path):
         read_checkpoint(path)
         for file in (path, log_of(path), path.with_name(path.name + "-shm")):
             file.unlink(missing_ok=True)
-    finally:
-        _unlock(lock)
 
 
 def find_seed(checkpoint: Checkpoint) -> int | None:
@@ -147,10 +141,10 @@ class Section:
     Made by :func:`begin`.
     """
 
-    def __init__(self, path: Path, run: StoredRun, lock: FileLock) -> None:
+    def __init__(self, path: Path, run: StoredRun, until_closed: ExitStack) -> None:
         self.path = path
         self.run = run
-        self.lock = lock
+        self.until_closed = until_closed
         self.connection: sqlite3.Connection | None = None
         self.held_back: list[tuple[Any, ...]] = []
         self.planned: dict[str, int] = {}
@@ -189,9 +183,8 @@ class Section:
             if self.connection is None:
                 self.connection = open_file(self.path)
                 self.connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
-            with transaction(self.connection):
-                put_tasks(self.connection, self.held_back)
-                put_plans(self.connection, self.run.digest, self.planned)
+            plans = [(self.run.digest, *one) for one in self.planned.items()]
+            write_rows(self.connection, plans=plans, tasks=self.held_back)
         except (sqlite3.Error, OSError) as error:
             self._disconnect()
             if not self.has_warned:
@@ -215,7 +208,7 @@ class Section:
 
     def close(self) -> None:
         """Write what is held back, and leave one plain file."""
-        try:
+        with self.until_closed:
             self.flush()
             if self.held_back:
                 warnings.warn(
@@ -227,9 +220,7 @@ class Section:
             if self.connection is not None:
                 with suppress(sqlite3.Error):  # Somebody may be reading.
                     self.connection.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            self._disconnect()
-            _unlock(self.lock)
+                self._disconnect()
 
 
 def begin(
@@ -260,98 +251,97 @@ def begin(
         n_workers=n_workers,
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    lock = _lock(path)
-    try:
+    with ExitStack() as until_closed, _usable(path):
+        until_closed.enter_context(_locked(path))
         content = read_file(path, run) if path.exists() else Content([], is_damaged=False)
         others = []
         for stored in content.runs:
-            if stored.label == run.label and stored.digest != run.digest:
-                differences = "; ".join(find_differences(stored.identity, run.identity))
-                raise InputError(
-                    f"checkpoint={str(path)!r} holds another run: {differences}. Call with what it "
-                    "was begun with, or choose another file.",
-                    code=ErrorCode.OTHER_RUN,
-                    argument="checkpoint",
-                )
-            if stored.digest != run.digest:
-                others.append(stored)
-            elif stored is not run:
+            if stored.digest == run.digest:
                 run.answers, run.seconds = stored.answers, stored.seconds
                 run.planned, run.begun = stored.planned, stored.begun
                 # A shorter run does not make the file a shorter one.
                 run.outline = _longer(stored.outline, run.outline)
+            elif stored.label == run.label:
+                raise _other_run(
+                    f"checkpoint={str(path)!r}",
+                    "checkpoint",
+                    stored,
+                    run,
+                    ". Call with what it was begun with, or choose another file.",
+                )
+            else:
+                others.append(stored)
         if content.is_damaged:
             replace_damaged(path, [*others, run])
-        with closing(open_file(path)) as connection, transaction(connection):
-            put_run(connection, run)
-        return Section(path, run, lock)
-    except (sqlite3.Error, OSError) as error:
-        _unlock(lock)
-        raise cannot_use(path, error) from None
-    except BaseException:
-        _unlock(lock)
-        raise
+        with closing(open_file(path)) as connection:
+            write_rows(connection, runs=[run.to_row()])
+        return Section(path, run, until_closed.pop_all())
 
 
-def _lock(path: Path) -> FileLock:
-    """Return the lock on a checkpoint, which the system lifts however the run that holds it ends.
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock on a checkpoint, which the system lifts however the run that holds it ends.
 
     It is on a file of its own: closing a locked file lifts all locks on it, and SQLite locks and
     closes its own as it needs.
     """
     if path.is_dir():
         raise InputError(f"checkpoint={str(path)!r} is a folder: pass the name of a file.")
-    lock = FileLock(path.with_name(path.name + "-lock"), timeout=0, thread_local=False)
-    try:
+    file = path.with_name(path.name + "-lock")
+    with _usable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not os.path.exists(lock.lock_file):
-            open(lock.lock_file, "ab").close()  # Says why, if that is not possible.
-        lock.acquire()
-    except OSError as error:
-        raise cannot_use(path, error) from None
-    return lock
-
-
-def _unlock(lock: FileLock) -> None:
-    if lock.is_locked:
+        file.touch()  # Says why, if that is not possible.
+        lock = FileLock(file, thread_local=False)
+        lock.acquire(timeout=0)
+    try:
+        yield
+    finally:
         with suppress(OSError):  # Windows does not remove what is open.
-            os.unlink(lock.lock_file)
+            file.unlink()
         lock.release()
+
+
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    """Say in words which file is held or cannot be written."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise cannot_use(path, error) from None
+
+
+def _other_run(
+    what: str, argument: str, stored: StoredRun, run: StoredRun, way_out: str = "."
+) -> InputError:
+    differences = "; ".join(find_differences(stored.identity, run.identity))
+    return InputError(
+        f"{what} holds another run: {differences}{way_out}",
+        code=ErrorCode.OTHER_RUN,
+        argument=argument,
+    )
 
 
 def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> list[StoredRun]:
     """Write all that several files hold of the same runs into one, and return its runs."""
     out = Path(out).absolute()
-    lock = _lock(out)
-    try:
-        merged: dict[str, StoredRun] = {}
+    with _locked(out), _usable(out):
         before = read_file(out) if out.exists() else Content([], is_damaged=False)
         contents = [(out, before.runs), *((Path(path), read_checkpoint(path)) for path in paths)]
+        merged: dict[str, StoredRun] = {}
         for path, runs in contents:
             for run in runs:
-                if run.label not in merged:
-                    merged[run.label] = run
-                else:
+                if merged.setdefault(run.label, run) is not run:
                     _join(merged[run.label], run, path)
         if before.is_damaged:
             replace_damaged(out, before.runs)
         write_runs(out, merged.values())
         return list(merged.values())
-    except (sqlite3.Error, OSError) as error:
-        raise cannot_use(out, error) from None
-    finally:
-        _unlock(lock)
 
 
 def _join(run: StoredRun, other: StoredRun, path: Path) -> None:
     """Add to a run what another file holds of it."""
     if run.digest != other.digest:
-        differences = "; ".join(find_differences(run.identity, other.identity))
-        raise InputError(
-            f"{str(path)!r} holds another run: {differences}.",
-            code=ErrorCode.OTHER_RUN,
-            argument="paths",
-        )
+        raise _other_run(repr(str(path)), "paths", run, other)
     for stage, answers in other.answers.items():
         own = run.answers.setdefault(stage, {})
         for name, answer in answers.items():

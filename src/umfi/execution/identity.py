@@ -151,8 +151,9 @@ def _replace(value: Any) -> Any:
 
 
 def _replace_module(module: types.ModuleType) -> Any:
-    if _is_installed(module.__name__):
-        return "module", module.__name__, _version_of(module.__name__)
+    version = _version_of(module.__name__)
+    if version is not None:
+        return "module", module.__name__, version
     try:
         return "module", module.__name__, Path(str(getattr(module, "__file__", ""))).read_bytes()
     except OSError:
@@ -160,8 +161,9 @@ def _replace_module(module: types.ModuleType) -> Any:
 
 
 def _replace_class(kind: type) -> Any:
-    if _is_installed(kind.__module__):
-        return "class", _name(kind), _version_of(kind.__module__)
+    version = _version_of(kind.__module__)
+    if version is not None:
+        return "class", _name(kind), version
     members = {
         name: getattr(member, "fget", None) or getattr(member, "__func__", None) or member
         for name, member in vars(kind).items()
@@ -172,8 +174,9 @@ def _replace_class(kind: type) -> Any:
 
 
 def _replace_function(function: types.FunctionType) -> Any:
-    if _is_installed(function.__module__):
-        return "function", _name(function), _version_of(function.__module__)
+    version = _version_of(function.__module__)
+    if version is not None:
+        return "function", _name(function), version
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     used = {
         name: function.__globals__[name]
@@ -203,26 +206,21 @@ def _name(value: Any) -> str:
 
 
 @functools.cache
-def _installed_folders() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    return tuple({paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+def _version_of(module_name: str | None) -> str | None:
+    """Return the version of a module that is installed, this package included; None of a user's.
 
-
-@functools.cache
-def _is_installed(module_name: str | None) -> bool:
-    """Return whether a module is part of Python or of an installed package, this one included."""
+    Empty where Python's own version decides.
+    """
     top = (module_name or "").partition(".")[0]
     if top in ("umfi", "builtins") or top in sys.builtin_module_names:
-        return True
+        return ""
+    paths = sysconfig.get_paths()
+    folders = tuple(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     file = getattr(sys.modules.get(top), "__file__", None)
-    return file is not None and file.startswith(_installed_folders())
-
-
-@functools.cache
-def _version_of(module_name: str) -> str:
-    """Return the version of what is installed; Python's own is compared anyway."""
+    if file is None or not file.startswith(folders):
+        return None
     with suppress(metadata.PackageNotFoundError):
-        return metadata.version(module_name.partition(".")[0])
+        return metadata.version(top)
     return ""
 
 

@@ -11,7 +11,7 @@ import json
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,13 +28,10 @@ __all__ = [
     "StoredRun",
     "cannot_use",
     "open_file",
-    "put_plans",
-    "put_run",
-    "put_tasks",
     "read_file",
     "replace_damaged",
     "task_row",
-    "transaction",
+    "write_rows",
     "write_runs",
 ]
 
@@ -117,6 +114,12 @@ class StoredRun:
             return None
         return cls(label, digest, json.loads(identity), json.loads(outline), n_workers, begun)
 
+    def to_row(self) -> tuple[Any, ...]:
+        """Return the run as a row."""
+        identity, outline = json.dumps(self.identity), json.dumps(self.outline)
+        checksum = _checksum(self.digest, self.label, identity, outline)
+        return self.label, self.digest, identity, outline, self.n_workers, self.begun, checksum
+
 
 def task_row(
     digest: str, stage: str, name: TaskName, answer: str, seconds: float
@@ -180,7 +183,8 @@ def _read_tables(connection: sqlite3.Connection, path: Path, wanted: StoredRun |
         return connection.execute(f"SELECT * FROM {table} {where} ORDER BY rowid", values)
 
     # One transaction, so that a run that is going on is seen at one moment.
-    with transaction(connection, "DEFERRED"):
+    with connection:
+        connection.execute("BEGIN")
         stored = [StoredRun.from_row(row) for row in select("runs", of_label)]
         runs = {run.digest: run for run in stored if run is not None}
         for digest, stage, n_tasks in select("stages", of_digest):
@@ -327,51 +331,32 @@ def log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
-    """Write all that happens inside, or nothing."""
-    connection.execute(f"BEGIN {kind}")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
-def put_run(connection: sqlite3.Connection, run: StoredRun) -> None:
-    """Write the row of a run, in the place of what had its label."""
-    identity, outline = json.dumps(run.identity), json.dumps(run.outline)
-    checksum = _checksum(run.digest, run.label, identity, outline)
-    row = (run.label, run.digest, identity, outline, run.n_workers, run.begun, checksum)
-    connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-
-
-def put_tasks(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write rows of tasks; those that are there stay."""
-    connection.executemany("INSERT OR IGNORE INTO tasks VALUES (?, ?, ?, ?, ?, ?)", rows)
-
-
-def put_plans(connection: sqlite3.Connection, digest: str, planned: Mapping[str, int]) -> None:
-    """Write how many tasks stages have."""
-    rows = [(digest, *one) for one in planned.items()]
-    connection.executemany("INSERT OR REPLACE INTO stages VALUES (?, ?, ?)", rows)
+def write_rows(
+    connection: sqlite3.Connection,
+    *,
+    runs: Iterable[tuple[Any, ...]] = (),
+    plans: Iterable[tuple[Any, ...]] = (),
+    tasks: Iterable[tuple[Any, ...]] = (),
+) -> None:
+    """Write all of these rows, or none; a run takes the place of its label, and tasks stay."""
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", runs)
+        connection.executemany("INSERT OR REPLACE INTO stages VALUES (?, ?, ?)", plans)
+        connection.executemany("INSERT OR IGNORE INTO tasks VALUES (?, ?, ?, ?, ?, ?)", tasks)
 
 
 def write_runs(path: Path, runs: Iterable[StoredRun]) -> None:
     """Write all there is of some runs into a file, and leave one plain file."""
     with closing(open_file(path)) as connection:
-        with transaction(connection):
-            for run in runs:
-                put_run(connection, run)
-                put_plans(connection, run.digest, run.planned)
-                for stage, answers in run.answers.items():
-                    rows = [
-                        task_row(run.digest, stage, name, answer, run.seconds[stage][name])
-                        for name, answer in answers.items()
-                    ]
-                    put_tasks(connection, rows)
+        for run in runs:
+            tasks = (
+                task_row(run.digest, stage, name, answer, run.seconds[stage][name])
+                for stage, answers in run.answers.items()
+                for name, answer in answers.items()
+            )
+            plans = [(run.digest, *one) for one in run.planned.items()]
+            write_rows(connection, runs=[run.to_row()], plans=plans, tasks=tasks)
         connection.execute("PRAGMA journal_mode = DELETE")
 
 
