@@ -6,14 +6,9 @@ how many at a time, is for the scheduler.
 
 from __future__ import annotations
 
-import glob
 import os
-import platform
-import shutil
 import signal
-import tempfile
 import threading
-import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -23,13 +18,12 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from umfi.errors import InputError, RunError, unknown_name
-from umfi.execution.payload import Payload, pack, run_from_files, run_sent
+from umfi.execution.payload import Payload, PayloadFiles, pack, run_from_files, run_sent
 from umfi.execution.tasks import LostWorkError, Outcome, TaskName, Work, run_group
 
 __all__ = ["WorkerPool", "check_workers", "count_workers", "find_pool"]
@@ -176,7 +170,7 @@ class ProcessPool(RemotePool):
 
     def __init__(self, n_workers: int, executor: Executor | None = None) -> None:
         super().__init__(executor or hire(n_workers), n_workers, is_own=executor is None)
-        self.files = _PayloadFiles()
+        self.files = PayloadFiles()
         self.n_losses = 0
         self.sent_to: dict[int, Any] = {}
 
@@ -267,8 +261,9 @@ def let_go(executor: Any, n_workers: int) -> None:
 
 def _end_idle(idle: tuple[int, Any]) -> None:
     if _idle.get(os.getpid()) is idle:
-        _, executor = _idle.pop(os.getpid(), idle)
-        executor.shutdown(wait=False)
+        _, executor = _idle.pop(os.getpid(), (0, None))
+        if executor is not None:  # Else a run was faster.
+            executor.shutdown(wait=False)
 
 
 def _settle() -> None:
@@ -278,50 +273,6 @@ def _settle() -> None:
 
     # Otherwise it leaves once it holds 300 MB more than after its first task.
     process_executor._USE_PSUTIL = False
-
-
-class _PayloadFiles:
-    """A folder of payloads, each array written once."""
-
-    def __init__(self) -> None:
-        _remove_left_folders()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{_folder_prefix()}{os.getpid()}-"))
-        self.remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        # By place; arrays are held on to, because others could take their place in memory.
-        self.written: dict[tuple[int, int], tuple[str, memoryview]] = {}
-
-    def write(self, payload: Payload) -> tuple[str, str, list[str]]:
-        """Return the folder, the key of the work and the names of its arrays' files."""
-        try:
-            for array in payload.arrays:
-                if array.place not in self.written:
-                    name = f"{len(self.written)}.array"
-                    (self.folder / name).write_bytes(array.data)
-                    self.written[array.place] = name, array.data
-            (self.folder / payload.key).write_bytes(payload.head)
-        except OSError as error:
-            raise RunError(
-                f"The table cannot be written to {str(self.folder)!r} for the processes "
-                f"({error.strerror}): make room there, or set TMPDIR to a folder with room."
-            ) from error
-        files = [self.written[array.place][0] for array in payload.arrays]
-        return str(self.folder), payload.key, files
-
-
-def _folder_prefix() -> str:
-    """Return how folders of this machine begin; others may share the disk."""
-    return f"umfi-{''.join(filter(str.isalnum, platform.node()))}-"
-
-
-def _remove_left_folders() -> None:
-    """Remove what runs left that were killed: folders named by processes that are gone."""
-    if not Path("/proc/self").exists():
-        return
-    prefix = _folder_prefix()
-    for folder in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}*-*"):
-        pid = folder.name.removeprefix(prefix).partition("-")[0]
-        if pid.isdigit() and not Path("/proc", pid).exists():
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def count_workers(n_jobs: int | None) -> int:

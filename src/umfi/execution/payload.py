@@ -7,9 +7,15 @@ table, send it once.
 
 from __future__ import annotations
 
+import glob
 import mmap
+import os
 import pickle
+import platform
+import shutil
+import tempfile
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +31,15 @@ from umfi.execution.tasks import Outcome, TaskName, Work, make_portable, run_gro
 from umfi.execution.threads import keep_to_one_blas_thread
 from umfi.version import __version__, find_versions, source_digest
 
-__all__ = ["LargeArray", "Payload", "forget_payloads", "pack", "run_from_files", "run_sent"]
+__all__ = [
+    "LargeArray",
+    "Payload",
+    "PayloadFiles",
+    "forget_payloads",
+    "pack",
+    "run_from_files",
+    "run_sent",
+]
 
 # Smaller arrays travel inside the pickle.
 MIN_LARGE_BYTES = 1 << 16
@@ -86,6 +100,50 @@ def pack(work: Work) -> Payload:
             "executor='threads', or one that can be pickled."
         ) from error
     return Payload(uuid4().hex, pickle.dumps((_this_software(), pickled)), arrays)
+
+
+class PayloadFiles:
+    """A folder of payloads, each array written once."""
+
+    def __init__(self) -> None:
+        _remove_left_folders()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{_folder_prefix()}{os.getpid()}-"))
+        self.remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        # By place; arrays are held on to, because others could take their place in memory.
+        self.written: dict[tuple[int, int], tuple[str, memoryview]] = {}
+
+    def write(self, payload: Payload) -> tuple[str, str, list[str]]:
+        """Return the folder, the key of the work and the names of its arrays' files."""
+        try:
+            for array in payload.arrays:
+                if array.place not in self.written:
+                    name = f"{len(self.written)}.array"
+                    (self.folder / name).write_bytes(array.data)
+                    self.written[array.place] = name, array.data
+            (self.folder / payload.key).write_bytes(payload.head)
+        except OSError as error:
+            raise RunError(
+                f"The table cannot be written to {str(self.folder)!r} for the processes "
+                f"({error.strerror}): make room there, or set TMPDIR to a folder with room."
+            ) from error
+        files = [self.written[array.place][0] for array in payload.arrays]
+        return str(self.folder), payload.key, files
+
+
+def _folder_prefix() -> str:
+    """Return how folders of this machine begin; others may share the disk."""
+    return f"umfi-{''.join(filter(str.isalnum, platform.node()))}-"
+
+
+def _remove_left_folders() -> None:
+    """Remove what runs left that were killed: folders named by processes that are gone."""
+    if not Path("/proc/self").exists():
+        return
+    prefix = _folder_prefix()
+    for folder in Path(tempfile.gettempdir()).glob(f"{glob.escape(prefix)}*-*"):
+        pid = folder.name.removeprefix(prefix).partition("-")[0]
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 _unpacked: OrderedDict[str, Work] = OrderedDict()

@@ -12,7 +12,7 @@ import sqlite3
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import copy2
@@ -298,17 +298,16 @@ def open_file(path: Path) -> sqlite3.Connection:
 @contextmanager
 def _open_to_read(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a file that is there, and a copy where SQLite cannot write, as it must for its log."""
-    try:
-        connection = _connect(path, "rw")
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.Error as error:
-        if _code_of(error) not in NOT_WRITABLE:
-            raise
-        with _copied(path) as copy, closing(_connect(copy)) as connection:
-            yield connection
-    else:
-        with closing(connection):
-            yield connection
+    with ExitStack() as until_closed:
+        try:
+            connection = until_closed.enter_context(closing(_connect(path, "rw")))
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        except sqlite3.Error as error:
+            if _code_of(error) not in NOT_WRITABLE:
+                raise
+            copy = until_closed.enter_context(_copied(path))
+            connection = until_closed.enter_context(closing(_connect(copy)))
+        yield connection
 
 
 @contextmanager
