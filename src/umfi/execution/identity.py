@@ -34,6 +34,7 @@ __all__ = ["describe", "describe_table", "digest_of", "find_differences"]
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 # Longer values are only said to differ.
 MAX_SHOWN_LETTERS = 60
+HOLD_NO_OTHERS = (np.generic, np.ndarray, set, frozenset, types.CodeType)
 FRAME_LABELS = ("index", "columns", "name")
 # An argument that holds more than this would take for ever.
 MAX_OBJECTS = 100_000
@@ -54,7 +55,19 @@ def describe(value: Any) -> Any:
     try:
         return _as_plain(value)
     except TypeError:
+        pass
+    try:
         return {"class": _name(type(value)), "digest": _Hasher().hash(value)}
+    except RecursionError:
+        raise _holds_too_much() from None
+
+
+def _holds_too_much() -> InputError:
+    return InputError(
+        "Whether the power or remover is the same as in the checkpoint cannot be decided, because "
+        "it holds too much: run without checkpoint, or pass an object that holds its settings "
+        "alone."
+    )
 
 
 def _as_plain(value: Any) -> Any:
@@ -77,7 +90,7 @@ class _Hasher(NumpyHasher):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__(coerce_mmap=True)
         self.n_objects = 0
-        # By address; objects are held on to, because others could take their place in memory.
+        # What was replaced, by address; held on to, because others could take its place in memory.
         self.seen: dict[int, tuple[int, Any]] = {}
 
     def save(self, value: Any) -> None:
@@ -87,17 +100,13 @@ class _Hasher(NumpyHasher):  # type: ignore[misc]
             return
         self.n_objects += 1
         if self.n_objects > MAX_OBJECTS:
-            raise InputError(
-                "Whether the power or remover is the same as in the checkpoint cannot be decided, "
-                "because it holds too much: run without checkpoint, or pass an object that holds "
-                "its settings alone."
-            )
+            raise _holds_too_much()
         if id(value) in self.seen:
             super().save(("seen", self.seen[id(value)][0]))
             return
         replacement = _replace(value)
-        if replacement is not value:
-            # Pickle knows the replacement alone, which may hold the value itself.
+        # Values count, and not whether two are one object, unless it may hold itself.
+        if replacement is not value and not isinstance(value, HOLD_NO_OTHERS):
             self.seen[id(value)] = len(self.seen), value
         try:
             super().save(replacement)
@@ -114,12 +123,8 @@ def _replace(value: Any) -> Any:
         # A fresh copy, because joblib counts strides.
         is_plain = type(value) in (np.ndarray, np.memmap)
         return np.array(value, order="C", copy=True) if is_plain else value
-    if type(value) is dict:
-        return (
-            dict(sorted((_key(key), one) for key, one in value.items()))
-            if any(not isinstance(key, str) for key in value)
-            else value
-        )
+    if type(value) is dict and not all(isinstance(key, str) for key in value):
+        return {_key(key): one for key, one in value.items()}
     if isinstance(value, set | frozenset):  # Their order is not that of another process.
         return "set", sorted(_Hasher().hash(one) for one in value)
     if isinstance(value, types.ModuleType):
@@ -127,7 +132,7 @@ def _replace(value: Any) -> Any:
     if isinstance(value, type):
         return _replace_class(value)
     if isinstance(value, types.CodeType):
-        return value.co_code, value.co_consts, value.co_names
+        return value.co_code, list(value.co_consts), " ".join(value.co_names)
     if isinstance(value, types.FunctionType):
         return _replace_function(value)
     # Compiled and cached functions are what they were made of.
