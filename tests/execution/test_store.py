@@ -13,7 +13,7 @@ from shutil import copy2
 import numpy as np
 import pytest
 
-from umfi.errors import InputError
+from umfi.errors import ErrorCode, InputError
 from umfi.execution import Done, store
 from umfi.execution.checkpoint import Checkpoint, begin, find_seed, merge, read_checkpoint
 
@@ -76,8 +76,11 @@ def test_missing_folders_are_made_and_odd_names_are_taken(tmp_path):
 
 def test_another_run_is_refused_with_what_differs(path):
     write(path)
-    with pytest.raises(InputError, match=r"random_state was 7 and is now 8; power was 'forest'"):
+    with pytest.raises(
+        InputError, match=r"random_state was 7 and is now 8; power was 'forest'"
+    ) as caught:
         begin(Checkpoint(path), IDENTITY | {"random_state": 8, "power": "linear"}, OUTLINE)
+    assert caught.value.code is ErrorCode.OTHER_RUN
     begin(Checkpoint(path), IDENTITY, OUTLINE).close()  # The refusal let go of the lock.
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.execution import Budget, Runner, read_seconds
+from umfi.execution import Budget, Runner, StopKind, read_seconds
 
 POWER = umfi.ForestPower(n_trees=25)
 
@@ -68,6 +68,15 @@ def test_without_a_limit_time_is_never_up():
     assert Budget().seconds_left == float("inf")
     assert not Budget().is_over
     assert Budget(1e-9).share(2).is_over
+
+
+def test_why_a_run_stopped_is_a_kind_beside_a_sentence():
+    runner = Runner(time_limit=1e-9)
+    assert runner.describe_stop().kind is StopKind.TIME_LIMIT
+    assert str(runner.describe_stop()) == "The time limit of 1e-09 seconds was reached"
+    runner.budget.interrupt()
+    assert runner.describe_stop().kind is StopKind.INTERRUPT
+    assert Runner().describe_stop() is None
 
 
 @pytest.mark.parametrize("method", ["ultra_marginal", "ablation", "bivariate", "decompose"])
