@@ -129,7 +129,7 @@ def test_a_complete_checkpoint_gives_the_result_without_any_work(method, tmp_pat
 def test_runs_killed_at_random_moments_end_with_the_same_numbers(tmp_path):
     """Twenty runs are killed with SIGKILL, at moments from their first second to their last."""
     unbroken = run()
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     subprocess.run(
         [sys.executable, "-m", "tests.execution.killed", tmp_path, "20", "0"],
         check=True,
