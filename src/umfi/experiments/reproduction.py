@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -286,7 +287,8 @@ def _measure(experiment: Any, workshop: Workshop, settings: dict[str, Any]) -> N
             for name in (CHECKPOINT_NAME, RUNS_NAME):
                 (own / name).unlink(missing_ok=True)
     finally:
-        (own / LOCK_NAME).unlink()
+        with suppress(OSError):  # Windows does not remove what is open.
+            (own / LOCK_NAME).unlink()
         lock.release()
 
 
