@@ -26,10 +26,8 @@ import psutil
 import umfi
 from umfi.execution import Budget, Runner
 from umfi.execution.checkpoint import Checkpoint, read_checkpoint
-from umfi.execution.crews import GROUP_SECONDS, MAX_GROUPS_PER_SECOND
-from umfi.execution.groups import Outcome
-from umfi.execution.processes import hire
-from umfi.execution.scheduling import schedule
+from umfi.execution.executors import GROUP_SECONDS, MAX_GROUPS_PER_SECOND, WorkerPool, hire
+from umfi.execution.tasks import Outcome, schedule
 
 MEGABYTE = 2**20
 
@@ -54,7 +52,7 @@ def _load() -> None:
 
 
 def overhead() -> None:
-    """1,000 features × 50 repeats: what is not spent in tasks, as a share of what is."""
+    """1,000 features × 50 repeats: what is not spent in tasks, as a proportion of what is."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 1_000))
     y = X[:, 0] + rng.normal(size=200)
@@ -70,11 +68,11 @@ def overhead() -> None:
             seconds = time.perf_counter() - start
             [run] = read_checkpoint(path)
             work = sum(run.seconds["scores"].values())
-            share = (2 * seconds - work) / work
+            proportion = (2 * seconds - work) / work
             print(
                 f"{name}: {len(run.answers['scores']):,} tasks of {1e3 * work / 5e4:.2f} ms in "
                 f"{seconds:.1f} s, {path.stat().st_size / MEGABYTE:.1f} MB; beside the work "
-                f"{share:.1%} of it",
+                f"{proportion:.1%} of it",
                 flush=True,
             )
 
@@ -179,7 +177,7 @@ def _peak_memory(pid: int) -> float:
     return float(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
-class SimulatedCrew:
+class SimulatedPool(WorkerPool):
     """Workers that are only reckoned with: the scheduler is the real one, time is not.
 
     Parameters
@@ -196,7 +194,7 @@ class SimulatedCrew:
     def __init__(
         self, n_workers: int, task_seconds: float, group_cost: float, latency: float
     ) -> None:
-        self.n_workers = self.n_ahead = n_workers
+        super().__init__(None, n_workers)
         self.group_seconds = max(GROUP_SECONDS, n_workers / MAX_GROUPS_PER_SECOND)
         self.task_seconds, self.group_cost, self.latency = task_seconds, group_cost, latency
         self.now = 0.0
@@ -232,22 +230,13 @@ class SimulatedCrew:
             self._finish_next()
         return future.result()
 
-    def take_back(self, future: Any) -> None:
-        """Never needed: time is never up."""
 
-    def check(self) -> None:
-        """Never needed: workers do not die."""
-
-    def close(self, *, is_waiting: bool = True) -> None:
-        """Nobody was hired."""
-
-
-def simulate(n_tasks: int, crew: SimulatedCrew) -> float:
+def simulate(n_tasks: int, pool: SimulatedPool) -> float:
     """Return how long a run takes by the simulated clock."""
     names = [(number,) for number in range(n_tasks)]
-    for _ in schedule(crew, len, names, Budget()):
+    for _ in schedule(pool, len, names, Budget()):
         pass
-    return crew.now
+    return pool.now
 
 
 def plan() -> None:
@@ -279,17 +268,17 @@ def plan() -> None:
     by_work = n_tasks * task_seconds / n_cores
     by_scheduler = n_groups * group_cost
     formula = max(by_work, by_scheduler) + 2 * size * task_seconds
-    crew = SimulatedCrew(n_cores, task_seconds, group_cost, latency)
-    simulated = simulate(n_tasks, crew)
+    pool = SimulatedPool(n_cores, task_seconds, group_cost, latency)
+    simulated = simulate(n_tasks, pool)
     print(
         f"{n_tasks:,} tasks on {n_cores:,} cores: work {by_work / 3600:.2f} h, scheduling "
         f"{by_scheduler / 3600:.2f} h, formula {formula / 3600:.2f} h, simulated "
-        f"{simulated / 3600:.2f} h in {crew.n_groups:,} groups"
+        f"{simulated / 3600:.2f} h in {pool.n_groups:,} groups"
     )
     for n_workers in (2, 16, 160, 1_600, 16_000):
-        crew = SimulatedCrew(n_workers, task_seconds, group_cost, latency)
+        pool = SimulatedPool(n_workers, task_seconds, group_cost, latency)
         n_some = min(n_tasks, 200 * n_workers)
-        seconds = simulate(n_some, crew)
+        seconds = simulate(n_some, pool)
         print(f"{n_workers:,} cores: {n_some * task_seconds / seconds:,.0f} times one")
     # The same simulation of what was measured: two workers on this machine.
     for seconds_each in (0.005, 0.1):
@@ -332,7 +321,7 @@ def _check_simulation(seconds_each: float, group_cost: float, latency: float) ->
         runner.run("tasks", _sleep, [(k, seconds_each) for k in range(n_tasks)])
         measured = time.perf_counter() - start
         runner.close()
-    simulated = simulate(n_tasks, SimulatedCrew(2, seconds_each, group_cost, latency))
+    simulated = simulate(n_tasks, SimulatedPool(2, seconds_each, group_cost, latency))
     print(
         f"{n_tasks:,} tasks of {seconds_each} s on two workers: measured {measured:.1f} s, "
         f"simulated {simulated:.1f} s"

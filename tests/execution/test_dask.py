@@ -18,7 +18,7 @@ import pytest
 
 import umfi
 from umfi.execution.checkpoint import read_checkpoint
-from umfi.execution.parcels import _unpacked
+from umfi.execution.payload import _unpacked
 
 POWER = umfi.ForestPower(n_trees=150)
 

@@ -16,8 +16,7 @@ from sklearn.linear_model import Ridge
 import umfi
 from tests.parity.test_workers import METHODS
 from umfi.execution import Runner
-from umfi.execution.crews import _folder_prefix
-from umfi.execution.parcels import MIN_LARGE_BYTES, pack
+from umfi.execution.payload import MIN_LARGE_BYTES, _folder_prefix, pack
 
 POWER = umfi.ForestPower(n_trees=25)
 FRAMES = ("scores", "tests", "part_scores", "part_tests")
@@ -140,7 +139,7 @@ def test_a_full_temporary_folder_is_named(table, monkeypatch):
     def refuse(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("umfi.execution.crews._ParcelFiles._write", refuse)
+    monkeypatch.setattr("umfi.execution.payload.Path.write_bytes", refuse)
     with pytest.raises(umfi.RunError, match="TMPDIR"):
         umfi.bivariate(*table, power=POWER, random_state=5, executor="processes")
 
@@ -291,7 +290,7 @@ def test_executors_that_are_none_are_refused(executor, message, table, monkeypat
 
 
 def test_other_code_on_a_worker_is_refused(table, monkeypatch):
-    monkeypatch.setattr("umfi.execution.parcels.source_digest", lambda: "other")
+    monkeypatch.setattr("umfi.execution.payload.source_digest", lambda: "other")
     with pytest.raises(umfi.RunError, match="install the same versions everywhere"):
         umfi.bivariate(*table, executor="processes", n_jobs=2)
 

@@ -4,13 +4,12 @@ A task is known by what it is, never by when or where it ran, so its random numb
 the result do not depend on the workers. Nothing else in the library knows joblib or Dask.
 """
 
-from umfi.execution.budget import Budget, read_seconds
-from umfi.execution.crews import check_workers, count_workers
-from umfi.execution.groups import TaskName, Work
+from umfi.execution.executors import check_workers, count_workers
+from umfi.execution.limits import Budget, StopKind, StopReason, read_seconds
 from umfi.execution.progress import progress_bar
-from umfi.execution.runner import Answers, Runner, Store, run_tasks
-from umfi.execution.scheduling import Done
+from umfi.execution.runner import Answers, Runner, run_tasks
 from umfi.execution.streams import Streams, kernel_seed
+from umfi.execution.tasks import Done, TaskName, Work
 from umfi.execution.threads import one_blas_thread, one_openmp_thread
 
 __all__ = [
@@ -18,7 +17,8 @@ __all__ = [
     "Budget",
     "Done",
     "Runner",
-    "Store",
+    "StopKind",
+    "StopReason",
     "Streams",
     "TaskName",
     "Work",

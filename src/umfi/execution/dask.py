@@ -1,4 +1,8 @@
-"""Dask clusters as crews: the table is sent once to each worker, and lost workers are borne."""
+"""Dask clusters: the table is sent once to each worker, and lost workers are borne.
+
+Dask's own face of an executor is not used: its futures do not say whether a worker was lost, and
+cancel what has begun.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +18,25 @@ from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
 from umfi.errors import InputError, RunError
-from umfi.execution.crews import (
+from umfi.execution.executors import (
     GROUP_SECONDS,
     MAX_GROUPS_PER_SECOND,
     MAX_LOSSES,
-    LostWorkError,
+    RemotePool,
     count_workers,
 )
-from umfi.execution.groups import Outcome, TaskName, Work
-from umfi.execution.parcels import Parcel, forget_parcels, pack, run_parcel
+from umfi.execution.payload import Payload, forget_payloads, run_sent
+from umfi.execution.tasks import LostWorkError, Outcome, TaskName, Work
 
-__all__ = ["find_dask_crew", "refuse_client"]
+__all__ = ["find_dask_pool", "refuse_client"]
 
 # How long a cluster may be without any worker, as when all are being replaced.
 GRACE_SECONDS = 60.0
 CONNECT_SECONDS = 30.0
-# Groups that wait for each thread of a worker, so that it has work while an answer travels.
-GROUPS_AHEAD = 1
 # How often workers are counted.
 COUNT_SECONDS = 5.0
+# The scheduler cannot be asked now, or what was asked for went away with a worker.
+UNREACHABLE = (OSError, TimeoutError, RuntimeError, FutureCancelledError)
 
 
 def refuse_client(client: Any) -> None:
@@ -44,30 +48,30 @@ def refuse_client(client: Any) -> None:
         )
 
 
-def find_dask_crew(n_jobs: int | None, executor: Any) -> DaskCrew:
-    """Return the crew of a client, of the address of a scheduler, or of "dask".
+def find_dask_pool(n_jobs: int | None, executor: Any) -> DaskPool:
+    """Return the workers of a client, of the address of a scheduler, or of "dask".
 
     "dask" is the client that is in use, if there is one, and otherwise a cluster on this machine.
     """
     if not isinstance(executor, str):
-        return DaskCrew(executor)
+        return DaskPool(executor)
     if executor == "dask":
         with suppress(ValueError):
-            return DaskCrew(distributed.get_client())
+            return DaskPool(distributed.get_client())
         cluster = distributed.LocalCluster(
             n_workers=count_workers(n_jobs), threads_per_worker=1, dashboard_address=":0"
         )
-        return DaskCrew(distributed.Client(cluster, set_as_default=False), cluster)
+        return DaskPool(distributed.Client(cluster, set_as_default=False), cluster)
     try:
         client = distributed.Client(executor, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(
             f"No Dask scheduler answers at {executor!r} ({error}): check the address."
         ) from None
-    return DaskCrew(client, client)
+    return DaskPool(client, client)
 
 
-class DaskCrew:
+class DaskPool(RemotePool):
     """The workers of a Dask cluster.
 
     Parameters
@@ -78,92 +82,80 @@ class DaskCrew:
     """
 
     def __init__(self, client: distributed.Client, own: Any = None) -> None:
-        self.client = client
+        super().__init__(client, 1)
         self.own = own
-        self.sent: dict[tuple[int, int], Any] = {}
-        self.kept: list[Any] = []
-        self.parcel: tuple[Work, Parcel, Any] | None = None
-        self.parcel_of: dict[str, str] = {}
-        self.unpacked: set[str] = set()
+        # Arrays by place: where they are on the cluster, and themselves, because others could take
+        # their place in memory.
+        self.sent: dict[tuple[int, int], tuple[Any, memoryview]] = {}
+        self.key_of: dict[str, str] = {}
+        self.used: set[str] = set()
         self.n_losses = 0
         self.alone_since: float | None = None
-        self.n_workers = 1
-        self.counted = time.monotonic()
         try:
             self._wait_for_workers()
         except BaseException:
             self.close()
             raise
 
+    @property
+    def group_seconds(self) -> float:  # type: ignore[override]
+        return max(GROUP_SECONDS, self.n_workers / MAX_GROUPS_PER_SECOND)
+
     def _wait_for_workers(self) -> None:
-        if self._count_threads():
-            return
-        # Clusters that grow with their work have no workers before there is some.
         wish = None
         while not self._count_threads():
             self.check()
-            if wish is None and self.client.status == "running":
+            # Clusters that grow with their work have no workers before there is some.
+            if wish is None and self.executor.status == "running":
                 key = f"umfi waits for a worker-{uuid4().hex}"
-                wish = self.client.submit(int, key=key, pure=False)
+                wish = self.executor.submit(int, key=key, pure=False)
             time.sleep(0.1)
 
     def _count_threads(self) -> int:
         """Return how many threads the cluster has now, and remember it."""
         n_threads = 0
-        try:
-            if self.client.status == "running":
-                n_threads = sum(self.client.nthreads().values())
-        except (OSError, TimeoutError, RuntimeError, FutureCancelledError):
-            pass  # The scheduler cannot be asked now.
+        with suppress(*UNREACHABLE):
+            if self.executor.status == "running":
+                n_threads = sum(self.executor.nthreads().values())
         self.counted = time.monotonic()
         if n_threads:
             self.alone_since = None
-            self.n_workers = n_threads
+            self.n_workers = self.n_ahead = n_threads
         return n_threads
-
-    @property
-    def n_ahead(self) -> int:
-        return GROUPS_AHEAD * self.n_workers
-
-    @property
-    def group_seconds(self) -> float:
-        return max(GROUP_SECONDS, self.n_workers / MAX_GROUPS_PER_SECOND)
 
     def submit(self, work: Work, names: Sequence[TaskName], label: str) -> Any:
         if time.monotonic() - self.counted > COUNT_SECONDS:
             self._count_threads()  # Others may have joined.
-        parcel, head = self._send(work)
-        arrays = [self.sent[array.place] for array in parcel.arrays]
+        payload, head = self._pack(work)
+        arrays = [self.sent[array.place][0] for array in payload.arrays]
         # Dashboards show what comes before the token.
         key = f"{label}-{uuid4().hex}"
-        self.parcel_of[key] = parcel.key
-        self.unpacked.add(parcel.key)
-        return self.client.submit(
-            _run_scattered, parcel.key, head, arrays, names, key=key, pure=False
+        self.key_of[key] = payload.key
+        self.used.add(payload.key)
+        # A list, because Dask looks for its futures in those.
+        return self.executor.submit(
+            run_sent, payload.key, [head, arrays], names, key=key, pure=False
         )
 
-    def _send(self, work: Work) -> tuple[Parcel, Any]:
-        """Return the parcel and the place of its head on the cluster; arrays are sent once."""
-        if self.parcel is None or self.parcel[0] is not work:
-            parcel = pack(work)
-            for array in parcel.arrays:
-                if array.place not in self.sent:
-                    self.sent[array.place] = self._scatter(np.frombuffer(array.data, np.uint8))
-                    self.kept.append(array.data)
-            self.parcel = (work, parcel, self._scatter(parcel.head))
-        return self.parcel[1:]
+    def _prepare(self, payload: Payload) -> tuple[Payload, Any]:
+        """Send the payload to all workers; arrays that are there already are not sent again."""
+        for array in payload.arrays:
+            if array.place not in self.sent:
+                data = np.frombuffer(array.data, np.uint8)
+                self.sent[array.place] = self._scatter(data), array.data
+        return payload, self._scatter(payload.head)
 
     def _scatter(self, data: Any) -> Any:
         while True:
             self._wait_for_workers()
             try:
-                return self.client.scatter(data, broadcast=True, hash=False)
+                return self.executor.scatter(data, broadcast=True, hash=False)
             except (OSError, TimeoutError, KeyError, FutureCancelledError) as error:
                 self._count_loss(error)  # A worker went away meanwhile.
                 time.sleep(0.2)
 
     def collect(self, future: Any) -> Outcome:
-        sent_with = self.parcel_of.pop(future.key)
+        sent_with = self.key_of.pop(future.key)
         try:
             outcome: Outcome = future.result()
         except KilledWorker as error:
@@ -171,10 +163,10 @@ class DaskCrew:
             raise LostWorkError from None
         except FutureCancelledError as error:
             # The table was on workers that are gone: it is sent again, once for all groups.
-            if self.parcel is not None and self.parcel[1].key == sent_with:
+            if self.packed is not None and self.packed[1][0].key == sent_with:
                 self._count_loss(error)
                 self.sent.clear()
-                self.parcel = None
+                self.packed = None
             raise LostWorkError from None
         except ModuleNotFoundError as error:
             raise RunError(
@@ -192,11 +184,8 @@ class DaskCrew:
                 "want of memory: give them more, or use fewer threads on each."
             ) from None
 
-    def take_back(self, future: Any) -> None:
-        """Do nothing: Dask would cancel what has begun as well."""
-
     def check(self) -> None:
-        if self.client.status in ("closed", "closing"):
+        if self.executor.status in ("closed", "closing"):
             raise RunError("The Dask client is closed: connect to the cluster again.")
         if self._count_threads():
             return
@@ -210,21 +199,15 @@ class DaskCrew:
 
     def close(self, *, is_waiting: bool = True) -> None:
         self.sent.clear()
-        self.parcel = None
-        if self.unpacked and self.own is None and self.client.status == "running":
-            with suppress(OSError, TimeoutError, RuntimeError, FutureCancelledError):
-                self.client.run(_forget, list(self.unpacked), wait=False, on_error="ignore")
+        self.packed = None
         if self.own is not None:
-            self.client.close()
+            self.executor.close()
             self.own.close()
+        elif self.used and self.executor.status == "running":
+            with suppress(*UNREACHABLE):
+                self.executor.run(_forget, list(self.used), wait=False, on_error="ignore")
 
 
 async def _forget(keys: Sequence[str]) -> None:
     """Let go of work on a worker; Dask waits for plain functions, and not for this."""
-    forget_parcels(keys)
-
-
-def _run_scattered(
-    key: str, head: bytes, arrays: Sequence[Any], names: Sequence[TaskName]
-) -> Outcome:
-    return run_parcel(key, lambda: (head, arrays), names)
+    forget_payloads(keys)

@@ -1,82 +1,26 @@
-"""The run of one call: its tasks, stage after stage, with what is kept of them."""
+"""The run of one call: its tasks, stage after stage, and what is stored of them.
+
+All that a method needs is ``runner.run(stage, work, names)``: the answers of the named tasks.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from umfi.errors import RunError
-from umfi.execution.budget import Budget
-from umfi.execution.checkpoint import Checkpoint, begin
-from umfi.execution.crews import Crew, check_workers, count_workers, find_crew
-from umfi.execution.groups import TaskName, Work
+from umfi.execution.checkpoint import Checkpoint, Section, begin
+from umfi.execution.executors import WorkerPool, check_workers, count_workers, find_pool
+from umfi.execution.limits import Budget, StopKind, StopReason
 from umfi.execution.progress import progress_bar
-from umfi.execution.scheduling import Done, schedule
+from umfi.execution.tasks import TaskName, Work, schedule
 from umfi.execution.threads import one_blas_thread
 
-__all__ = ["Answers", "Runner", "Store", "run_tasks"]
+__all__ = ["Answers", "Runner", "run_tasks"]
 
-
-class Store(Protocol):
-    """Keeps answers beyond the run."""
-
-    path: Path
-
-    def read(self, stage: str) -> dict[TaskName, str]:
-        """Return the answers that are kept of a stage."""
-
-    def plan(self, stage: str, n_tasks: int) -> None:
-        """Note how many tasks a stage has."""
-
-    def write(self, stage: str, done: Sequence[Done]) -> None:
-        """Keep answers; called with none now and then, for what is held back to be written."""
-
-    def flush(self) -> None:
-        """Write what is held back."""
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether answers are held back that could not be written."""
-
-    def close(self) -> None:
-        """Let others have the file."""
-
-
-class Answers(Mapping[TaskName, Any]):
-    """The answers of one stage by the names of the tasks, as far as there are any.
-
-    They are plain: numbers, text, and lists and dictionaries of these. They are held as text, as
-    they are kept, so that a run that was broken off goes on with the same numbers.
-    """
-
-    def __init__(self, texts: dict[TaskName, str] | None = None) -> None:
-        self.texts = {} if texts is None else texts
-
-    def __getitem__(self, name: TaskName) -> Any:
-        return json.loads(self.texts[name])
-
-    def __iter__(self) -> Iterator[TaskName]:
-        return iter(self.texts)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.texts
-
-
-@dataclass(frozen=True)
-class _AsText:
-    """Work whose answers are text."""
-
-    work: Work
-
-    def __call__(self, name: TaskName) -> str:
-        return json.dumps(self.work(name), separators=(",", ":"))
+# Of one stage, by the names of the tasks: numbers, text, and lists and dictionaries of these.
+Answers = Mapping[TaskName, Any]
 
 
 class Runner:
@@ -89,13 +33,9 @@ class Runner:
 
     Attributes
     ----------
-    answers : dict of Answers
-        By stage.
     budget : Budget
-    store : Store, optional
-        Keeps answers; set before the first task.
-    share : tuple of int
-        Which part of the tasks is done here, and of how many parts.
+    part : tuple of int
+        Which part of the tasks is done here, and of how many.
     """
 
     def __init__(
@@ -111,12 +51,11 @@ class Runner:
         self.executor = executor
         self.progress = progress
         self.budget = time_limit if isinstance(time_limit, Budget) else Budget(time_limit)
-        self.answers: dict[str, Answers] = {}
-        self.store: Store | None = None
-        self.share = (1, 1)
-        self._begin_store: Callable[[], Store] | None = None
-        self._crew: Crew | None = None
-        self._as_text: _AsText | None = None
+        self.part = (1, 1)
+        self._answers: dict[str, dict[TaskName, Any]] = {}
+        self._open_store: Callable[[], Section] | None = None
+        self._store: Section | None = None
+        self._pool: WorkerPool | None = None
         self._mean_seconds: dict[str, float] = {}
         self._planned: dict[str, int] = {}
         self._until_closed = ExitStack()
@@ -128,37 +67,34 @@ class Runner:
         identity: Callable[[], Mapping[str, Any]],
         outline: Callable[[], Mapping[str, Any]],
     ) -> None:
-        """Keep answers in a checkpoint, which is opened when the first task is about to begin."""
-        self.share = checkpoint.share
-        self._begin_store = lambda: begin(
+        """Store answers in a checkpoint, which is opened when the first task is about to begin."""
+        self.part = checkpoint.share
+        self._open_store = lambda: begin(
             checkpoint, identity(), outline(), count_workers(self.n_jobs)
         )
 
-    def answers_of(self, stage: str) -> Answers:
+    def answers_of(self, stage: str) -> dict[TaskName, Any]:
         """Return what there is of a stage, from this run or from those before it."""
-        if self._begin_store is not None:
-            self.store, self._begin_store = self._begin_store(), None
+        if self._open_store is not None:
+            self._store, self._open_store = self._open_store(), None
             for planned in self._planned.items():
-                self.store.plan(*planned)
-        if stage not in self.answers:
-            self.answers[stage] = Answers(self.store.read(stage) if self.store else {})
-        return self.answers[stage]
+                self._store.plan(*planned)
+        if stage not in self._answers:
+            self._answers[stage] = self._store.read(stage) if self._store else {}
+        return self._answers[stage]
 
-    def describe_stop(self) -> str | None:
+    def describe_stop(self) -> StopReason | None:
         """Return why tasks are missing, if any are."""
-        if self.budget.is_interrupted:
-            return "The run was interrupted"
-        if self.budget.is_over:
-            return f"The time limit of {self.budget.seconds:g} seconds was reached"
-        if self.share != (1, 1):
-            return f"This is share {self.share[0]} of {self.share[1]}"
-        return None
+        part, n_parts = self.part
+        if self.budget.stop_reason is None and n_parts > 1:
+            return StopReason(StopKind.PART, f"This is share {part} of {n_parts}")
+        return self.budget.stop_reason
 
     def plan(self, stage: str, n_tasks: int) -> None:
         """Note how many tasks a stage will have at least, for those who look at the checkpoint."""
         self._planned[stage] = max(n_tasks, self._planned.get(stage, 0))
-        if self.store is not None:
-            self.store.plan(stage, self._planned[stage])
+        if self._store is not None:
+            self._store.plan(stage, self._planned[stage])
 
     def pass_on_interrupt(self) -> None:
         """Raise KeyboardInterrupt if that is why nothing was done."""
@@ -173,13 +109,13 @@ class Runner:
         *,
         title: str | None = None,
         label_of: Callable[[TaskName], str] = str,
-        owner_of: Callable[[TaskName], Hashable] | None = None,
+        owner_of: Callable[[TaskName], int] | None = None,
         is_one_due: bool = False,
     ) -> Answers:
         """Return the answers of a stage after doing the named tasks that are not yet done.
 
-        Some are missing when time is up, when the user stops the run, or when others do their
-        share of it.
+        Some are missing when time is up, when the user stops the run, or when other machines do
+        them.
 
         Parameters
         ----------
@@ -193,100 +129,97 @@ class Runner:
         label_of : callable, optional
             What dashboards say of a task.
         owner_of : callable, optional
-            From a name to a number; tasks of one number are done by the same share.
+            From a name to a number; tasks of one number are done by the same machine.
         is_one_due : bool
             Whether a task at least is begun, however little time is left.
         """
         answers = self.answers_of(stage)
-        self.plan(stage, sum(name not in answers.texts for name in names) + len(answers))
+        self.plan(stage, sum(name not in answers for name in names) + len(answers))
+        part, n_parts = self.part
         left = [
             name
             for place, name in enumerate(names)
-            if name not in answers.texts
-            and self._is_mine(place if owner_of is None else owner_of(name))
+            if name not in answers
+            and (place if owner_of is None else owner_of(name)) % n_parts == part - 1
         ]
         if left and (is_one_due or not self.budget.is_over):
-            self._do(stage, answers, work, left, len(names), title or stage, label_of, is_one_due)
+            with progress_bar(
+                title or stage, len(names), self.progress, n_done=len(names) - len(left)
+            ) as advance:
+                self._do(stage, answers, work, left, label_of, advance, is_one_due)
         # What could not be written is returned, as without a checkpoint.
-        is_kept = self.store is not None and not self.store.is_behind
-        if self.budget.is_interrupted and self.store is not None and is_kept:
+        if self.budget.is_interrupted and self._store is not None and not self._store.is_behind:
             raise KeyboardInterrupt(
-                f"Stopped: what is done is kept in {self.store.path}, and the same call goes on "
+                f"Stopped: what is done is kept in {self._store.path}, and the same call goes on "
                 "from there."
             )
         return answers
 
-    def _is_mine(self, owner: Any) -> bool:
-        part, n_parts = self.share
-        return n_parts == 1 or int(owner) % n_parts == part - 1
-
     def _do(
         self,
         stage: str,
-        answers: Answers,
+        answers: dict[TaskName, Any],
         work: Work,
         names: list[TaskName],
-        n_all: int,
-        title: str,
         label_of: Callable[[TaskName], str],
+        advance: Callable[[int], None],
         is_one_due: bool,
     ) -> None:
-        if self._as_text is None or self._as_text.work is not work:
-            self._as_text = _AsText(work)
-        n_done, seconds = 0, 0.0
         if not self._is_heeding:
             # Until the end, so that nothing is torn between stages either.
             self._until_closed.enter_context(self.budget.heeding_interrupts())
             self._is_heeding = True
+        seconds = []
         try:
-            with (
-                one_blas_thread(),
-                progress_bar(title, n_all, self.progress, n_done=n_all - len(names)) as advance,
-            ):
-                if self._crew is None:
-                    self._crew = find_crew(self.n_jobs, self.executor)
-                for done in schedule(
-                    self._crew,
-                    self._as_text,
+            with one_blas_thread():
+                if self._pool is None:
+                    self._pool = find_pool(self.n_jobs, self.executor)
+                for found in schedule(
+                    self._pool,
+                    work,
                     names,
                     self.budget,
                     label_of=label_of,
                     is_one_due=is_one_due,
                     mean_seconds=self._mean_seconds.get(stage),
                 ):
-                    for one in done:
-                        answers.texts[one.name] = one.answer
-                        seconds += one.seconds
-                    n_done += len(done)
-                    if self.store is not None:
-                        self.store.write(stage, done)
+                    done = [one._replace(answer=_as_plain(one.answer)) for one in found]
+                    answers.update((one.name, one.answer) for one in done)
+                    seconds += [one.seconds for one in done]
+                    if self._store is not None:
+                        self._store.write(stage, done)
                     advance(len(done))
         except RunError as error:
-            if self.store is None:
+            if self._store is None:
                 raise
-            self.store.flush()
-            if self.store.is_behind:
+            self._store.flush()
+            if self._store.is_behind:
                 raise
-            raise RunError(f"{error} What is done is kept in {self.store.path}.") from error
+            raise RunError(f"{error} What is done is kept in {self._store.path}.") from error
         finally:
-            if self.store is not None:
-                self.store.flush()
-        if n_done:
-            self._mean_seconds[stage] = seconds / n_done
+            if self._store is not None:
+                self._store.flush()
+        if seconds:
+            self._mean_seconds[stage] = sum(seconds) / len(seconds)
 
     def close(self, *, is_waiting: bool = True) -> None:
         """Let workers and files go."""
-        try:
-            if self._crew is not None:
-                self._crew.close(is_waiting=is_waiting)
-                self._crew = None
-        finally:
-            try:
-                if self.store is not None:
-                    self.store.close()
-            finally:
-                self._until_closed.close()
-                self._is_heeding = False
+        with self._until_closed:
+            self._is_heeding = False
+            if self._store is not None:
+                self._until_closed.callback(self._store.close)
+            if self._pool is not None:
+                self._pool.close(is_waiting=is_waiting)
+                self._pool = None
+
+
+def _as_plain(answer: Any) -> Any:
+    """Return an answer as JSON would give it back, so that it is the same from a checkpoint."""
+    if isinstance(answer, Mapping):
+        return {str(key): _as_plain(one) for key, one in answer.items()}
+    if isinstance(answer, list | tuple):
+        return [_as_plain(one) for one in answer]
+    return float(answer) if isinstance(answer, float) else answer
 
 
 def run_tasks(
@@ -298,7 +231,7 @@ def run_tasks(
     progress: bool | None = None,
     title: str = "",
 ) -> dict[TaskName, Any]:
-    """Return the answer of every named task, in the order of the names; nothing is kept.
+    """Return the answer of every named task, in the order of the names; nothing is stored.
 
     Parameters
     ----------
@@ -318,14 +251,14 @@ def run_tasks(
     """
     budget = Budget()
     answers: dict[TaskName, Any] = {}
-    crew = find_crew(n_jobs, executor)
+    pool = find_pool(n_jobs, executor)
     try:
         with one_blas_thread(), progress_bar(title, len(names), progress) as advance:
-            for done in schedule(crew, work, names, budget):
+            for done in schedule(pool, work, names, budget):
                 answers.update((one.name, one.answer) for one in done)
                 advance(len(done))
     finally:
-        crew.close()
+        pool.close()
     if budget.is_interrupted:
         raise KeyboardInterrupt
     return {name: answers[name] for name in names}

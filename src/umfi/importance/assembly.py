@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from umfi.errors import InputError, listed
+from umfi.execution import StopKind, StopReason
 from umfi.importance.outline import Outline, ScorePair
 from umfi.importance.parts import TESTED_PARTS
 from umfi.importance.result import SCORE_COLUMNS, ImportanceResult
@@ -70,7 +71,7 @@ def find_decided(outline: Outline, answers_of: AnswersOf, part: str) -> set[int]
 
 
 def assemble(
-    outline: Outline, answers_of: AnswersOf, reason: str | None = None
+    outline: Outline, answers_of: AnswersOf, reason: StopReason | None = None
 ) -> ImportanceResult:
     """Return the result of what has been answered.
 
@@ -78,7 +79,7 @@ def assemble(
     ----------
     outline : Outline
     answers_of : callable
-    reason : str, optional
+    reason : StopReason, optional
         Why answers may be missing, as the beginning of a sentence.
 
     Raises
@@ -89,7 +90,7 @@ def assemble(
     result, undone = ASSEMBLERS[outline.method](outline, answers_of)
     n_repeats = result.scores.groupby("feature")["repeat"].nunique()
     if n_repeats.empty:
-        if reason is not None and reason.startswith("This is share"):
+        if reason is not None and reason.kind is StopKind.PART:
             raise InputError(
                 f"{reason}, which has no whole feature: what it did is kept, so merge the files."
             )
@@ -103,7 +104,7 @@ def assemble(
     note = f"{reason or 'The run is not complete'}: {'; '.join(notes)}."
     settings = result.settings | {
         "notes": [*result.settings["notes"], note],
-        "stopped": reason or "The run is not complete",
+        "stopped": str(reason or "The run is not complete"),
     }
     return replace(result, settings=settings)
 

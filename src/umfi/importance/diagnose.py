@@ -206,7 +206,7 @@ def diagnose(
         )
     n_missing = len(features) * len(removers) - len(names)
     if n_missing:
-        reason = runner.describe_stop() or "The run is not complete"
+        reason = str(runner.describe_stop() or "The run is not complete")
         settings |= {"notes": [f"{reason}: {n_missing} rows are missing."], "stopped": reason}
     table = pd.DataFrame([answers[name] | answers[name[0], "before"] for name in names])
     table["retention"] = table["retention"].astype(float) / whole

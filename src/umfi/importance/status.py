@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from umfi.errors import InputError
-from umfi.execution import Answers
-from umfi.execution.checkpoint import KeptRun, merge, read_checkpoint
+from umfi.execution.checkpoint import StoredRun, merge, read_checkpoint
 from umfi.importance.assembly import ASSEMBLERS, assemble
 from umfi.importance.outline import Outline
 from umfi.importance.result import ImportanceResult
@@ -150,7 +149,7 @@ def merge_checkpoints(
     return checkpoint_status(out)
 
 
-def _describe(run: KeptRun) -> RunStatus:
+def _describe(run: StoredRun) -> RunStatus:
     import pandas as pd
 
     rows = []
@@ -167,10 +166,7 @@ def _describe(run: KeptRun) -> RunStatus:
     result = None
     if settings["method"] in ASSEMBLERS:
         try:
-            result = assemble(
-                Outline.from_plain(run.outline),
-                lambda stage: Answers(dict(run.answers.get(stage, {}))),
-            )
+            result = assemble(Outline.from_plain(run.outline), run.read)
         except InputError:
             result = None  # No feature has an importance yet.
     return RunStatus(

@@ -13,21 +13,19 @@ from shutil import copy2
 import numpy as np
 import pytest
 
-from umfi.errors import InputError
-from umfi.execution import Done
-from umfi.execution.checkpoint import Checkpoint, begin, files, find_seed, merge, read_checkpoint
-from umfi.execution.checkpoint.kept import N_TASK_COLUMNS
-from umfi.execution.checkpoint.salvage import find_rows
+from umfi.errors import ErrorCode, InputError
+from umfi.execution import Done, store
+from umfi.execution.checkpoint import Checkpoint, begin, find_seed, merge, read_checkpoint
 
 IDENTITY = {"method": "ablation", "random_state": 7, "power": "forest"}
 OUTLINE = {"settings": {"method": "ablation"}}
 # More than a page holds, so that overflow pages are there as well.
-LONG = json.dumps([0.1 + number for number in range(2_000)])
+LONG = [0.1 + number for number in range(2_000)]
 
 
 def answers(n_tasks: int) -> list[Done]:
     return [
-        Done((number, "x"), LONG if number % 50 == 0 else json.dumps([number / 7]), 0.01)
+        Done((number, "x"), LONG if number % 50 == 0 else [number / 7], 0.01)
         for number in range(n_tasks)
     ]
 
@@ -47,7 +45,7 @@ def path(tmp_path):
 @pytest.fixture
 def never_due(monkeypatch):
     """Write only what is flushed, however slow the machine."""
-    monkeypatch.setattr("umfi.execution.checkpoint.store.WRITE_SECONDS", float("inf"))
+    monkeypatch.setattr("umfi.execution.checkpoint.WRITE_SECONDS", float("inf"))
 
 
 def test_what_was_kept_is_read_again_and_one_file_is_left(path):
@@ -78,8 +76,11 @@ def test_missing_folders_are_made_and_odd_names_are_taken(tmp_path):
 
 def test_another_run_is_refused_with_what_differs(path):
     write(path)
-    with pytest.raises(InputError, match=r"random_state was 7 and is now 8; power was 'forest'"):
+    with pytest.raises(
+        InputError, match=r"random_state was 7 and is now 8; power was 'forest'"
+    ) as caught:
         begin(Checkpoint(path), IDENTITY | {"random_state": 8, "power": "linear"}, OUTLINE)
+    assert caught.value.code is ErrorCode.OTHER_RUN
     begin(Checkpoint(path), IDENTITY, OUTLINE).close()  # The refusal let go of the lock.
 
 
@@ -101,7 +102,7 @@ def test_a_second_run_on_the_same_file_is_refused_at_once(path):
 def test_the_lock_of_a_killed_run_is_gone(path):
     code = (
         "import os, sys; from umfi.execution.checkpoint import Checkpoint, begin\n"
-        f"begin(Checkpoint({str(path)!r}), {IDENTITY!r}, {OUTLINE!r})\n"
+        f"section = begin(Checkpoint({str(path)!r}), {IDENTITY!r}, {OUTLINE!r})\n"
         "os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
@@ -111,7 +112,7 @@ def test_the_lock_of_a_killed_run_is_gone(path):
 
 
 def test_a_file_that_another_program_holds_is_refused(path, monkeypatch):
-    monkeypatch.setattr("umfi.execution.checkpoint.files.START_SECONDS", 0.1)
+    monkeypatch.setattr("umfi.execution.store.START_SECONDS", 0.1)
     write(path, 3)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
@@ -123,7 +124,7 @@ def test_a_file_that_another_program_holds_is_refused(path, monkeypatch):
 
 @pytest.mark.usefixtures("never_due")
 def test_a_file_that_is_held_in_mid_run_is_written_later(path, monkeypatch):
-    monkeypatch.setattr("umfi.execution.checkpoint.store.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("umfi.execution.checkpoint.BUSY_SECONDS", 0.05)
     section = begin(Checkpoint(path), IDENTITY, OUTLINE)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -255,8 +256,6 @@ def test_answers_of_another_run_are_not_taken_from_the_rubble(path):
     path.write_bytes(path.read_bytes()[4096:])  # The table of runs is gone as well.
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")
-        rows = list(find_rows(path, n_columns=N_TASK_COLUMNS))
-        assert len(rows) > 100
         with pytest.raises(InputError, match=r"holds another run|not a checkpoint"):
             begin(Checkpoint(path), IDENTITY | {"random_state": 8}, OUTLINE)
 
@@ -319,7 +318,7 @@ def test_files_of_several_machines_are_merged(tmp_path):
         section.close()
     files = [tmp_path / f"{number}.umfi" for number in range(3)]
     [run] = merge(files, tmp_path / "all.umfi")
-    assert run.answers["scores"] == {one.name: one.answer for one in answers(30)}
+    assert run.read("scores") == {one.name: one.answer for one in answers(30)}
     assert merge(files, tmp_path / "all.umfi")[0].answers == run.answers  # Twice changes nothing.
     assert sorted(os.listdir(tmp_path)) == ["0.umfi", "1.umfi", "2.umfi", "all.umfi"]
 
@@ -331,7 +330,7 @@ def test_files_that_do_not_belong_together_are_not_merged(tmp_path):
     with pytest.raises(InputError, match=r"b\.umfi' holds another run: random_state was 7"):
         merge([tmp_path / "a.umfi", tmp_path / "b.umfi"], tmp_path / "c.umfi")
     section = begin(Checkpoint(tmp_path / "d.umfi"), IDENTITY, OUTLINE)
-    section.write("scores", [Done((1, "x"), "[99.0]", 0.1)])
+    section.write("scores", [Done((1, "x"), [99.0], 0.1)])
     section.close()
     with pytest.raises(InputError, match=r"another answer to task \(1, 'x'\)"):
         merge([tmp_path / "a.umfi", tmp_path / "d.umfi"], tmp_path / "c.umfi")
@@ -349,15 +348,16 @@ def test_a_log_in_a_folder_that_cannot_be_written_to_is_read_too(path, monkeypat
     for ending in ("", "-wal"):  # As a killed run leaves them.
         copy2(path.with_name(path.name + ending), aside / (path.name + ending))
     section.close()
-    connect = files._connect
+    connect = store._connect
 
-    def refuse(file, mode="mode=rwc"):
-        if file.parent == aside and "immutable" not in mode:
-            raise sqlite3.OperationalError("attempt to write a readonly database")
-        return connect(file, mode)
+    def refuse(file, *mode):
+        if file.parent == aside:
+            error = sqlite3.OperationalError("attempt to write a readonly database")
+            error.sqlite_errorcode = sqlite3.SQLITE_READONLY_DIRECTORY
+            raise error
+        return connect(file, *mode)
 
-    monkeypatch.setattr(files, "_connect", refuse)
-    monkeypatch.setattr(files, "_connect_to_read", lambda file: files._read_aside(file))
-    [kept] = read_checkpoint(aside / path.name)
-    assert len(kept.answers["scores"]) == 300
+    monkeypatch.setattr(store, "_connect", refuse)
+    [stored] = read_checkpoint(aside / path.name)
+    assert len(stored.answers["scores"]) == 300
     assert sorted(os.listdir(aside)) == [path.name, f"{path.name}-wal"]

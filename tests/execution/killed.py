@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.execution.checkpoint.runs import run
-from umfi.execution.checkpoint import store
+from tests.execution.runs import run
+from umfi.execution import checkpoint
 
 # Runs here take seconds: written by the second, most would have kept the same.
-store.WRITE_SECONDS = 0.05
+checkpoint.WRITE_SECONDS = 0.05
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How long a run may take, and whether it was told to stop."""
+"""How long a run may take, and why it stopped."""
 
 from __future__ import annotations
 
@@ -9,16 +9,45 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
 from numbers import Real
 from typing import Any
 
 from umfi.errors import InputError
 
-__all__ = ["Budget", "read_seconds"]
+__all__ = ["Budget", "StopKind", "StopReason", "read_seconds"]
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
 AMOUNT = r"(\d+(?:\.\d+)?)"
 DURATION = re.compile("".join(rf"(?:{AMOUNT}{unit})?" for unit in UNITS))
+
+
+class StopKind(Enum):
+    """Why a run stopped before all was done."""
+
+    INTERRUPT = "interrupt"
+    TIME_LIMIT = "time limit"
+    PART = "part"  # Other machines do the other parts.
+
+
+@dataclass(frozen=True)
+class StopReason:
+    """Why a run stopped before all was done, for programs and for people.
+
+    Attributes
+    ----------
+    kind : StopKind
+    sentence : str
+        Without a full stop, so that more can follow.
+    """
+
+    kind: StopKind
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.sentence
 
 
 def read_seconds(time_limit: Any) -> float | None:
@@ -86,6 +115,16 @@ class Budget:
     def is_over(self) -> bool:
         """Whether nothing new should begin."""
         return self.is_interrupted or self.seconds_left <= 0.0
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why nothing new should begin, None if it may."""
+        if self.is_interrupted:
+            return StopReason(StopKind.INTERRUPT, "The run was interrupted")
+        if self.is_over:
+            sentence = f"The time limit of {self.seconds:g} seconds was reached"
+            return StopReason(StopKind.TIME_LIMIT, sentence)
+        return None
 
     def interrupt(self) -> None:
         """Let nothing new begin."""

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.execution import Budget, Runner, read_seconds
+from umfi.execution import Budget, Runner, StopKind, read_seconds
 
 POWER = umfi.ForestPower(n_trees=25)
 
@@ -39,7 +39,7 @@ def ticking(monkeypatch):
     """Take a second for each look at the clock, so that limits mean the same on any machine."""
     looks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: float(next(looks)))
-    monkeypatch.setattr("umfi.execution.budget.time", clock)
+    monkeypatch.setattr("umfi.execution.limits.time", clock)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,15 @@ def test_without_a_limit_time_is_never_up():
     assert Budget().seconds_left == float("inf")
     assert not Budget().is_over
     assert Budget(1e-9).share(2).is_over
+
+
+def test_why_a_run_stopped_is_a_kind_beside_a_sentence():
+    runner = Runner(time_limit=1e-9)
+    assert runner.describe_stop().kind is StopKind.TIME_LIMIT
+    assert str(runner.describe_stop()) == "The time limit of 1e-09 seconds was reached"
+    runner.budget.interrupt()
+    assert runner.describe_stop().kind is StopKind.INTERRUPT
+    assert Runner().describe_stop() is None
 
 
 @pytest.mark.parametrize("method", ["ultra_marginal", "ablation", "bivariate", "decompose"])
@@ -106,7 +115,7 @@ def test_time_goes_to_every_feature_once_and_then_to_those_that_are_undecided(ta
     """The clock is one of tasks: each takes a second, whatever it does."""
     seconds = iter(range(10**6))
     clock = SimpleNamespace(monotonic=lambda: next(seconds) / 4)
-    monkeypatch.setattr("umfi.execution.budget.time", clock)
+    monkeypatch.setattr("umfi.execution.limits.time", clock)
     done = []
 
     class NotingRunner(Runner):
@@ -246,5 +255,5 @@ def test_a_checkpoint_takes_up_where_the_limit_was_reached(table, tmp_path):
 def test_a_runner_without_tasks_hires_nobody():
     runner = Runner(executor="processes")
     assert dict(runner.run("nothing", lambda name: name, [])) == {}
-    assert runner._crew is None
+    assert runner._pool is None
     runner.close()

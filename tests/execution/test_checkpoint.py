@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import umfi
-from tests.execution.checkpoint.runs import POWER, run, table
+from tests.execution.runs import POWER, run, table
 from umfi.execution.checkpoint import read_checkpoint
 from umfi.power import PredictingPower
 
@@ -129,9 +129,9 @@ def test_a_complete_checkpoint_gives_the_result_without_any_work(method, tmp_pat
 def test_runs_killed_at_random_moments_end_with_the_same_numbers(tmp_path):
     """Twenty runs are killed with SIGKILL, at moments from their first second to their last."""
     unbroken = run()
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     subprocess.run(
-        [sys.executable, "-m", "tests.checkpoint.killed", tmp_path, "20", "0"],
+        [sys.executable, "-m", "tests.execution.killed", tmp_path, "20", "0"],
         check=True,
         env=environment,
         cwd=ROOT,
@@ -153,7 +153,7 @@ def test_an_interrupt_of_a_real_run_keeps_what_is_done_and_says_how_to_go_on(tmp
     # Shells make processes in the background deaf to interrupts.
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        f"from tests.checkpoint.runs import run; run(checkpoint={str(path)!r}, repeats=500)"
+        f"from tests.execution.runs import run; run(checkpoint={str(path)!r}, repeats=500)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stderr=subprocess.PIPE, cwd=ROOT, text=True
@@ -340,7 +340,7 @@ def test_shares_of_several_machines_are_merged_into_the_same_result(method, tmp_
 
 
 def test_status_tells_of_a_run_that_is_going_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("umfi.execution.checkpoint.store.WRITE_SECONDS", 0.05)
+    monkeypatch.setattr("umfi.execution.checkpoint.WRITE_SECONDS", 0.05)
     path = tmp_path / "run.umfi"
     thread = threading.Thread(target=run, kwargs={"checkpoint": path, "repeats": 60})
     thread.start()
@@ -382,7 +382,7 @@ def test_a_checkpoint_that_cannot_be_written_any_more_costs_no_result(tmp_path, 
     def refuse(*_):
         raise OSError(28, "No space left on device")
 
-    from umfi.execution.checkpoint import store
+    from umfi.execution import checkpoint as store
 
     real = store.open_file
     monkeypatch.setattr(store, "WRITE_SECONDS", 0.0)

@@ -1,6 +1,9 @@
 """What counts as the same run, and how differences are told."""
 
 import functools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import umfi
-from umfi.execution.checkpoint.identity import describe, describe_table, digest_of, find_differences
+from umfi.execution.identity import describe, describe_table, digest_of, find_differences
 
 WEIGHT = 1.0
 
@@ -83,6 +86,42 @@ def test_what_a_function_uses_of_its_module_counts(monkeypatch):
     assert digest_of(describe(power)) == before
     monkeypatch.setitem(globals(), "WEIGHT", 2.0)
     assert digest_of(describe(power)) != before
+
+
+def test_another_process_describes_alike():
+    """Whatever the order in which it holds sets, also those in code, and keys of several kinds."""
+    code = (
+        "from umfi.execution.identity import describe\n"
+        "class Power:\n"
+        "    def __init__(self):\n"
+        "        self.of = {'b': 1, 2: {'x', 'yy', 'zzz'}, ('c', 1): frozenset({'p', 'q', 1})}\n"
+        "    def __call__(self, c, y, rng):\n"
+        "        return y in {'one', 'two', 'three', 'four'}\n"
+        "print(describe(Power()))"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in "12"
+    }
+    assert len(seen) == 1
+
+
+def test_equal_arrays_are_described_alike_in_any_order_of_memory():
+    values = np.arange(12.0).reshape(4, 3)
+    alike = [values, np.asfortranarray(values), np.arange(24.0).reshape(4, 6)[:, :3] * 0 + values]
+    wide = np.zeros((4, 6))
+    wide[:, ::2] = values
+    alike.append(wide[:, ::2])
+    assert len({digest_of(describe(one)) for one in alike}) == 1
+    assert len({digest_of(describe(one[:, :1])) for one in alike}) == 1
+    assert digest_of(describe(values)) != digest_of(describe(values.astype(np.float32)))
+    assert digest_of(describe(values)) != digest_of(describe(values.T))
 
 
 def table(**changes):

@@ -1,7 +1,4 @@
-"""Runs that keep their answers in a file, so that they can go on where they were broken off.
-
-Answers are written by the second, in transactions. Nothing in the file is ever executed.
-"""
+"""Checkpoints: runs keep their answers in a file, by the second, and go on where they stopped."""
 
 from __future__ import annotations
 
@@ -10,32 +7,43 @@ import os
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from umfi.errors import InputError, is_whole_number
-from umfi.execution.checkpoint.files import (
+from filelock import FileLock
+
+from umfi.errors import ErrorCode, InputError, is_whole_number
+from umfi.execution.identity import describe, describe_table, digest_of, find_differences
+from umfi.execution.store import (
     Content,
+    StoredRun,
     cannot_use,
-    note_left,
+    log_of,
     open_file,
-    put_plans,
-    put_run,
-    put_tasks,
     read_file,
     replace_damaged,
-    transaction,
+    task_row,
+    write_rows,
     write_runs,
 )
-from umfi.execution.checkpoint.identity import digest_of, find_differences
-from umfi.execution.checkpoint.kept import KeptRun, TaskName, task_row
-from umfi.execution.checkpoint.locks import FileLock
+from umfi.execution.tasks import Done, TaskName
 
-__all__ = ["Checkpoint", "Section", "begin", "find_seed", "forget", "merge", "read_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "Section",
+    "StoredRun",
+    "begin",
+    "describe",
+    "describe_table",
+    "find_seed",
+    "forget",
+    "merge",
+    "read_checkpoint",
+]
 
 TEST_SETTINGS = ("test", "max_permutations", "alpha")
 # What a crash may cost.
@@ -101,7 +109,7 @@ class Checkpoint:
         return Path(self.path).absolute()
 
 
-def read_checkpoint(path: str | os.PathLike[str]) -> list[KeptRun]:
+def read_checkpoint(path: str | os.PathLike[str]) -> list[StoredRun]:
     """Return the runs of a file, which may be going on."""
     path = Path(path).absolute()
     if not path.is_file():
@@ -112,20 +120,17 @@ def read_checkpoint(path: str | os.PathLike[str]) -> list[KeptRun]:
 def forget(path: str | os.PathLike[str]) -> None:
     """Remove a file, if it is a checkpoint and no run uses it."""
     path = Path(path).absolute()
-    lock = _lock(path)
-    try:
+    with _locked(path):
         read_checkpoint(path)
-        for ending in ("", "-wal", "-shm"):
-            path.with_name(path.name + ending).unlink(missing_ok=True)
-    finally:
-        lock.let_go()
+        for file in (path, log_of(path), path.with_name(path.name + "-shm")):
+            file.unlink(missing_ok=True)
 
 
 def find_seed(checkpoint: Checkpoint) -> int | None:
     """Return the seed of the run that a file holds, None if it holds none."""
     if not checkpoint.file.is_file():
         return None
-    runs = read_file(checkpoint.file, KeptRun(checkpoint.label, "", {}, {}, 1, "")).runs
+    runs = read_file(checkpoint.file, StoredRun(checkpoint.label, "", {}, {}, 1, "")).runs
     seeds = [run.identity.get("random_state") for run in runs if run.label == checkpoint.label]
     return next((int(seed) for seed in seeds if seed is not None), None)
 
@@ -136,19 +141,19 @@ class Section:
     Made by :func:`begin`.
     """
 
-    def __init__(self, path: Path, run: KeptRun, lock: FileLock) -> None:
+    def __init__(self, path: Path, run: StoredRun, until_closed: ExitStack) -> None:
         self.path = path
         self.run = run
-        self.lock = lock
+        self.until_closed = until_closed
         self.connection: sqlite3.Connection | None = None
         self.held_back: list[tuple[Any, ...]] = []
         self.planned: dict[str, int] = {}
         self.last_write = time.monotonic()
         self.has_warned = False
 
-    def read(self, stage: str) -> dict[TaskName, str]:
-        """Return the answers that were kept of a stage before this run."""
-        return dict(self.run.answers.get(stage, {}))
+    def read(self, stage: str) -> dict[TaskName, Any]:
+        """Return the answers that were stored of a stage before this run."""
+        return self.run.read(stage)
 
     def plan(self, stage: str, n_tasks: int) -> None:
         """Note how many tasks a stage has."""
@@ -159,11 +164,12 @@ class Section:
         """Whether answers are held back that could not be written."""
         return bool(self.held_back)
 
-    def write(self, stage: str, done: Iterable[tuple[TaskName, str, float]]) -> None:
-        """Keep names, answers and seconds of tasks, by the second."""
+    def write(self, stage: str, done: Iterable[Done]) -> None:
+        """Store tasks, by the second; called with none now and then, for what is held back."""
         is_slow = False
         for name, answer, seconds in done:
-            self.held_back.append(task_row(self.run.digest, stage, name, answer, seconds))
+            text = json.dumps(answer, separators=(",", ":"))
+            self.held_back.append(task_row(self.run.digest, stage, name, text, seconds))
             is_slow = is_slow or seconds > WRITE_SECONDS / 4
         if is_slow or time.monotonic() - self.last_write >= WRITE_SECONDS:
             self.flush()
@@ -177,9 +183,8 @@ class Section:
             if self.connection is None:
                 self.connection = open_file(self.path)
                 self.connection.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
-            with transaction(self.connection):
-                put_tasks(self.connection, self.held_back)
-                put_plans(self.connection, self.run.digest, self.planned)
+            plans = [(self.run.digest, *one) for one in self.planned.items()]
+            write_rows(self.connection, plans=plans, tasks=self.held_back)
         except (sqlite3.Error, OSError) as error:
             self._disconnect()
             if not self.has_warned:
@@ -203,7 +208,7 @@ class Section:
 
     def close(self) -> None:
         """Write what is held back, and leave one plain file."""
-        try:
+        with self.until_closed:
             self.flush()
             if self.held_back:
                 warnings.warn(
@@ -215,10 +220,7 @@ class Section:
             if self.connection is not None:
                 with suppress(sqlite3.Error):  # Somebody may be reading.
                     self.connection.execute("PRAGMA journal_mode = DELETE")
-        finally:
-            self._disconnect()
-            note_left(self.path)
-            self.lock.let_go()
+                self._disconnect()
 
 
 def begin(
@@ -241,7 +243,7 @@ def begin(
     """
     path = checkpoint.file
     plain = json.loads(json.dumps(dict(identity)))
-    run = KeptRun(
+    run = StoredRun(
         label=checkpoint.label,
         digest=digest_of([checkpoint.label, plain]),
         identity=plain,
@@ -249,76 +251,97 @@ def begin(
         n_workers=n_workers,
         begun=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    lock = _lock(path)
-    try:
+    with ExitStack() as until_closed, _usable(path):
+        until_closed.enter_context(_locked(path))
         content = read_file(path, run) if path.exists() else Content([], is_damaged=False)
         others = []
-        for kept in content.runs:
-            if kept.label == run.label and kept.digest != run.digest:
-                differences = "; ".join(find_differences(kept.identity, run.identity))
-                raise InputError(
-                    f"checkpoint={str(path)!r} holds another run: {differences}. Call with what it "
-                    "was begun with, or choose another file."
-                )
-            if kept.digest != run.digest:
-                others.append(kept)
-            elif kept is not run:
-                run.answers, run.seconds = kept.answers, kept.seconds
-                run.planned, run.begun = kept.planned, kept.begun
+        for stored in content.runs:
+            if stored.digest == run.digest:
+                run.answers, run.seconds = stored.answers, stored.seconds
+                run.planned, run.begun = stored.planned, stored.begun
                 # A shorter run does not make the file a shorter one.
-                run.outline = _longer(kept.outline, run.outline)
+                run.outline = _longer(stored.outline, run.outline)
+            elif stored.label == run.label:
+                raise _other_run(
+                    f"checkpoint={str(path)!r}",
+                    "checkpoint",
+                    stored,
+                    run,
+                    ". Call with what it was begun with, or choose another file.",
+                )
+            else:
+                others.append(stored)
         if content.is_damaged:
             replace_damaged(path, [*others, run])
-        with closing(open_file(path)) as connection, transaction(connection):
-            put_run(connection, run)
-        return Section(path, run, lock)
-    except (sqlite3.Error, OSError) as error:
-        lock.let_go()
-        raise cannot_use(path, error) from None
-    except BaseException:
-        lock.let_go()
-        raise
+        with closing(open_file(path)) as connection:
+            write_rows(connection, runs=[run.to_row()])
+        return Section(path, run, until_closed.pop_all())
 
 
-def _lock(path: Path) -> FileLock:
-    try:
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock on a checkpoint, which the system lifts however the run that holds it ends.
+
+    It is on a file of its own: closing a locked file lifts all locks on it, and SQLite locks and
+    closes its own as it needs.
+    """
+    if path.is_dir():
+        raise InputError(f"checkpoint={str(path)!r} is a folder: pass the name of a file.")
+    file = path.with_name(path.name + "-lock")
+    with _usable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise InputError(f"checkpoint={str(path)!r} is a folder: pass the name of a file.")
-        return FileLock(path.with_name(path.name + "-lock"))
-    except OSError as error:
+        file.touch()  # Says why, if that is not possible.
+        lock = FileLock(file, thread_local=False)
+        lock.acquire(timeout=0)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows does not remove what is open.
+            file.unlink()
+        lock.release()
+
+
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    """Say in words which file is held or cannot be written."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
         raise cannot_use(path, error) from None
 
 
-def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> list[KeptRun]:
+def _other_run(
+    what: str, argument: str, stored: StoredRun, run: StoredRun, way_out: str = "."
+) -> InputError:
+    differences = "; ".join(find_differences(stored.identity, run.identity))
+    return InputError(
+        f"{what} holds another run: {differences}{way_out}",
+        code=ErrorCode.OTHER_RUN,
+        argument=argument,
+    )
+
+
+def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> list[StoredRun]:
     """Write all that several files hold of the same runs into one, and return its runs."""
     out = Path(out).absolute()
-    lock = _lock(out)
-    try:
-        merged: dict[str, KeptRun] = {}
+    with _locked(out), _usable(out):
         before = read_file(out) if out.exists() else Content([], is_damaged=False)
         contents = [(out, before.runs), *((Path(path), read_checkpoint(path)) for path in paths)]
+        merged: dict[str, StoredRun] = {}
         for path, runs in contents:
             for run in runs:
-                if run.label not in merged:
-                    merged[run.label] = run
-                else:
+                if merged.setdefault(run.label, run) is not run:
                     _join(merged[run.label], run, path)
         if before.is_damaged:
             replace_damaged(out, before.runs)
         write_runs(out, merged.values())
         return list(merged.values())
-    except (sqlite3.Error, OSError) as error:
-        raise cannot_use(out, error) from None
-    finally:
-        lock.let_go()
 
 
-def _join(run: KeptRun, other: KeptRun, path: Path) -> None:
+def _join(run: StoredRun, other: StoredRun, path: Path) -> None:
     """Add to a run what another file holds of it."""
     if run.digest != other.digest:
-        differences = "; ".join(find_differences(run.identity, other.identity))
-        raise InputError(f"{str(path)!r} holds another run: {differences}.")
+        raise _other_run(repr(str(path)), "paths", run, other)
     for stage, answers in other.answers.items():
         own = run.answers.setdefault(stage, {})
         for name, answer in answers.items():
