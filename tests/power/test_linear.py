@@ -8,7 +8,7 @@ import umfi
 from tests.naive import linear as naive
 from umfi.data.reading import read_table
 from umfi.power import LinearContest
-from umfi.power.measures import Answers, score_answers
+from umfi.power.measures import Answers, score_predictions
 
 SEED = np.random.SeedSequence(0)
 
@@ -25,7 +25,7 @@ def test_score_equals_that_of_a_model_fitted_without_each_row(n_columns, penalty
     X, y = make_table(40, n_columns)
     columns, target, _ = read_table(X, y)
     told = naive.leave_one_out(X, y[:, np.newaxis], penalty)[:, 0]
-    expected = score_answers("r2", Answers(told), target)
+    expected = score_predictions("r2", Answers(told), target)
     found = umfi.LinearPower(penalty=penalty).score(columns, target, SEED)
     assert found == pytest.approx(expected, abs=1e-9)
 
@@ -41,7 +41,7 @@ def test_classes_are_told_by_the_largest_fit_to_their_indicators():
     shares = np.clip(told, 0.0, 1.0)
     shares /= shares.sum(axis=1, keepdims=True)
     assert umfi.LinearPower(penalty=0.0).score(columns, target, SEED) == pytest.approx(
-        score_answers("r2", Answers(shares), target)
+        score_predictions("r2", Answers(shares), target)
     )
 
 

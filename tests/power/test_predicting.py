@@ -9,7 +9,7 @@ import umfi
 from umfi.data.frames import read_columns
 from umfi.data.target import Target, read_target
 from umfi.power import Averages, Comparison, compare_answers, compare_averages, find_power
-from umfi.power.measures import Answers, quadratic_gain, removal_influences, score_answers
+from umfi.power.measures import Answers, quadratic_gain, removal_influences, score_predictions
 
 SEED = np.random.SeedSequence(3)
 POWERS = ["forest", "extra-trees", "boosting", "linear", "neural-network"]
@@ -33,9 +33,9 @@ def test_the_averaged_fit_predicts_as_well_as_a_fit_without_the_feature(power, t
     own, context = columns_of(x, others)
     made = find_power(power, task)
     averages = made.average_out(context, [own], target, SEED)
-    without = score_answers("r2", averages.without(0), target)
+    without = score_predictions("r2", averages.without(0), target)
     refitted = made.score(context, target, SEED)
-    known = score_answers("r2", averages.known, target)
+    known = score_predictions("r2", averages.known, target)
     assert known > without + 0.2
     # The averaged fit has learned from the feature too, so it may be the better one.
     assert refitted - 0.05 < without < refitted + 0.2
@@ -115,7 +115,7 @@ def test_the_gain_is_the_difference_of_scores_for_the_best_predictions():
     x, z = rng.normal(size=(2, 20_000))
     target = Target("regression", x + z + rng.normal(size=20_000))
     with_, without = Answers(x + z), Answers(z)
-    difference = score_answers("r2", with_, target) - score_answers("r2", without, target)
+    difference = score_predictions("r2", with_, target) - score_predictions("r2", without, target)
     assert quadratic_gain(with_, without, target) == pytest.approx(difference, abs=0.02)
     assert difference == pytest.approx(1.0 / 3.0, abs=0.02)
 

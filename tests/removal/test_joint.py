@@ -7,7 +7,7 @@ import pytest
 import umfi
 from umfi.data.frames import read_columns
 from umfi.errors import InputError
-from umfi.removal import find_leakage, nodes, rounds
+from umfi.removal import find_leakage, grid, rounds
 
 
 @pytest.fixture
@@ -173,8 +173,8 @@ def test_rare_levels_are_removed_with_those_like_them(remover):
 
 @pytest.mark.parametrize("remover", ["joint", "chained"])
 def test_long_tables_are_fitted_from_some_of_their_rows(monkeypatch, remover):
-    monkeypatch.setattr(nodes, "MAX_FITTED_ROWS", 500)
-    monkeypatch.setattr(nodes, "MAX_FITTED_OF_BIN", 100)
+    monkeypatch.setattr(grid, "MAX_FITTED_ROWS", 500)
+    monkeypatch.setattr(grid, "MAX_FITTED_OF_BIN", 100)
     rng = np.random.default_rng(11)
     x = np.where(rng.random(4000) < 0.4, 0.0, rng.normal(size=4000))
     X = pd.DataFrame({"x": x, "a": x + rng.normal(size=4000), "b": x**2 + rng.normal(size=4000)})

@@ -21,7 +21,7 @@ from umfi.power.forest import ForestPower
 from umfi.power.function import CallablePower
 from umfi.power.knn import KnnPower
 from umfi.power.linear import LinearContest, LinearPower
-from umfi.power.measures import find_measure, score_answers
+from umfi.power.measures import find_measure, score_predictions
 from umfi.power.network import neural_network
 from umfi.power.predicting import (
     Averages,
@@ -174,5 +174,5 @@ def predictive_power(
     seed = Streams.from_random_state(random_state).seed("predictive_power")
     if isinstance(chosen, ForestPower):
         answers = chosen.predict(columns, target, seed, n_jobs=n_jobs)
-        return score_answers(find_measure(chosen.measure, target.task), answers, target)
+        return score_predictions(find_measure(chosen.measure, target.task), answers, target)
     return score_columns(chosen, columns, target, seed)

@@ -139,13 +139,13 @@ class LinearContest:
     Examples
     --------
     >>> import umfi
-    >>> from umfi.power.measures import score_answers
+    >>> from umfi.power.measures import score_predictions
     >>> from umfi.data.reading import read_table
     >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
     >>> columns, target, _ = read_table(X, y)
     >>> contest = LinearContest(LinearPower(), columns, target)
     >>> [found] = contest.average_out([[columns.select([1])]])
-    >>> [round(score_answers("r2", one, target), 1) for one in (found.known, found.without(0))]
+    >>> [round(score_predictions("r2", one, target), 1) for one in (found.known, found.without(0))]
     [1.0, 0.6]
     """
 

@@ -27,8 +27,8 @@ __all__ = [
     "needs_shares",
     "quadratic_gain",
     "removal_influences",
-    "score_answers",
     "score_nothing",
+    "score_predictions",
     "score_rows",
 ]
 
@@ -355,7 +355,7 @@ def score_nothing(measure: str, target: Target) -> float:
     return MEASURES[target.task][measure].of_nothing(target)
 
 
-def score_answers(measure: str, answers: Answers, target: Target) -> float:
+def score_predictions(measure: str, answers: Answers, target: Target) -> float:
     """Return the score of the rows that have a prediction; larger is better, never floored.
 
     Examples
@@ -364,7 +364,7 @@ def score_answers(measure: str, answers: Answers, target: Target) -> float:
     >>> from umfi.data.target import read_target
     >>> target = read_target(np.array(["a", "b"] * 5))
     >>> undecided = Answers(np.full((10, 2), 0.5))
-    >>> score_answers("r2", undecided, target), score_answers("auc", undecided, target)
+    >>> score_predictions("r2", undecided, target), score_predictions("auc", undecided, target)
     (0.0, 0.5)
     """
     return score_rows(measure, answers, target).score

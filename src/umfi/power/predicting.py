@@ -18,8 +18,8 @@ from umfi.power.measures import (
     measures_of,
     quadratic_gain,
     removal_influences,
-    score_answers,
     score_nothing,
+    score_predictions,
     score_rows,
 )
 
@@ -157,7 +157,7 @@ class PredictingPower(ABC):
         measure = find_measure(self.measure, target.task)
         if columns.is_constant().all():
             return score_nothing(measure, target)
-        return score_answers(measure, self.predict(columns, target, seed), target)
+        return score_predictions(measure, self.predict(columns, target, seed), target)
 
     @abstractmethod
     def predict(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> Answers:

@@ -50,13 +50,6 @@ class Donors(NamedTuple):
 def find_donors(context: Columns, feature: Columns, seed: np.random.SeedSequence) -> Donors:
     """Return which rows lend each row their values of a feature, given the other columns.
 
-    Parameters
-    ----------
-    context : Columns
-        The other columns.
-    feature : Columns
-        One column, or those of a group.
-
     Examples
     --------
     >>> import numpy as np
@@ -123,9 +116,9 @@ def _find_neighbours(points: NDArray[np.float64], n_near: int, n_donors: int) ->
         nearest = spatial.cKDTree(points).query(points, k=n_near + 1)[1][:, 1:]
         return np.asarray(nearest[:, numbers % n_near], dtype=np.intp)
     order = np.argsort(points[:, 0], kind="stable")
-    places = np.empty(n_rows, dtype=np.intp)
-    places[order] = np.arange(n_rows)
-    start = np.clip(places - n_near // 2, 0, n_rows - 1 - n_near)
+    ranks = np.empty(n_rows, dtype=np.intp)
+    ranks[order] = np.arange(n_rows)
+    start = np.clip(ranks - n_near // 2, 0, n_rows - 1 - n_near)
     chosen = start[:, np.newaxis] + numbers * n_near // n_donors
-    chosen += chosen >= places[:, np.newaxis]
+    chosen += chosen >= ranks[:, np.newaxis]
     return order[chosen]

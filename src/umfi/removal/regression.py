@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 # Residuals this small beside the column itself are rounding, not information.
-NEGLIGIBLE_SHARE = 1e-10
+NEGLIGIBLE = 1e-10
 ROUNDING = 64 * np.finfo(np.float64).eps
 BLOCK_ROWS = 128
 
@@ -44,12 +44,7 @@ class Regression(NamedTuple):
 
 
 def regress(columns: NDArray[np.float64], protected: NDArray[np.float64]) -> Regression:
-    """Return the regression of each column on the protected one.
-
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-    protected : ndarray, shape (n_rows,)
+    """Return the regression of each column, shape (n_columns, n_rows), on the protected one.
 
     Examples
     --------
@@ -70,21 +65,10 @@ def regress_in_parts(
     rows: NDArray[np.intp],
     starts: NDArray[np.intp],
 ) -> NDArray[np.float64]:
-    """Return the residuals of each column on the protected one, regressed in each part of the rows.
+    """Return residuals on the protected column in each part of the rows, (n_columns, n_taken).
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-    protected : ndarray, shape (n_rows,)
-    rows : ndarray of int, shape (n_taken,)
-        Part after part.
-    starts : ndarray of int, shape (n_parts + 1,)
-        Where each part starts in these, and ``n_taken``.
-
-    Returns
-    -------
-    ndarray, shape (n_columns, n_taken)
-        In the order of ``rows``.
+    The rows, shape (n_taken,), and so what is returned, stand part after part; each part starts at
+    one of the starts, and the last of these is ``n_taken``.
 
     Examples
     --------
@@ -108,15 +92,8 @@ def residuals_on(
     Like one regression after the other, in a fifth of the time: a column is centred once, and
     stays in the processor's cache until it is done.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-    directions : ndarray, shape (n_directions, n_rows)
-
-    Returns
-    -------
-    ndarray, shape (n_columns, n_rows)
-        Exactly zero where nothing but rounding is left.
+    Columns and residuals have shape (n_columns, n_rows), directions (n_directions, n_rows).
+    Residuals are exactly zero where nothing but rounding is left.
 
     Examples
     --------
@@ -133,11 +110,7 @@ def residuals_on(
 def find_directions(
     columns: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], list[int]]:
-    """Return columns as their residuals on those before them, without those told by these already.
-
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
+    """Return columns as their residuals on those before them, without those in their span already.
 
     Returns
     -------
@@ -182,7 +155,7 @@ def centre(column: NDArray[np.float64]) -> NDArray[np.float64]:
 def _add_products(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return the sum of products, in blocks of a few partial sums that are added with care.
 
-    One running sum over a million rows would lose the digits that tell a copy from a column.
+    One running sum over a million rows would lose the digits that distinguish a copy from a column.
     """
     n_rows = first.shape[0]
     total = 0.0
@@ -260,7 +233,7 @@ def _regress(
             furthest = max(furthest, abs(residuals[row]))
         # Relative to the column's spread, and to the size of the numbers it was computed from.
         lost = (largest / scale if scale > 0.0 else 0.0) + abs(slope) * digits_lost
-        if furthest <= max(NEGLIGIBLE_SHARE, ROUNDING * lost):
+        if furthest <= max(NEGLIGIBLE, ROUNDING * lost):
             residuals[:] = 0.0
         error = _add_products(residuals, residuals) / freedom
         error = np.sqrt(error / (sum_of_squares if sum_of_squares > 0.0 else 1.0))
@@ -324,7 +297,7 @@ def _write_residuals(
         furthest = 0.0
         for row in range(n_rows):
             furthest = max(furthest, abs(left[row]))
-        if furthest <= max(NEGLIGIBLE_SHARE, ROUNDING * lost):
+        if furthest <= max(NEGLIGIBLE, ROUNDING * lost):
             left[:] = 0.0
         for row in range(n_rows):
             left[row] *= scale
