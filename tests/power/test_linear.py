@@ -7,8 +7,8 @@ import pytest
 import umfi
 from tests.naive import linear as naive
 from umfi.data.reading import read_table
-from umfi.power import LinearContest
-from umfi.power.measures import Answers, score_predictions
+from umfi.power import LinearClosedForm
+from umfi.power.measures import Predictions, score_predictions
 
 SEED = np.random.SeedSequence(0)
 
@@ -25,7 +25,7 @@ def test_score_equals_that_of_a_model_fitted_without_each_row(n_columns, penalty
     X, y = make_table(40, n_columns)
     columns, target, _ = read_table(X, y)
     told = naive.leave_one_out(X, y[:, np.newaxis], penalty)[:, 0]
-    expected = score_predictions("r2", Answers(told), target)
+    expected = score_predictions("r2", Predictions(told), target)
     found = umfi.LinearPower(penalty=penalty).score(columns, target, SEED)
     assert found == pytest.approx(expected, abs=1e-9)
 
@@ -41,7 +41,7 @@ def test_classes_are_told_by_the_largest_fit_to_their_indicators():
     shares = np.clip(told, 0.0, 1.0)
     shares /= shares.sum(axis=1, keepdims=True)
     assert umfi.LinearPower(penalty=0.0).score(columns, target, SEED) == pytest.approx(
-        score_predictions("r2", Answers(shares), target)
+        score_predictions("r2", Predictions(shares), target)
     )
 
 
@@ -64,7 +64,7 @@ def test_contest_equals_removal_and_fit_without_each_row(n_columns, penalty):
     columns, target, _ = read_table(X, y)
     rng = np.random.default_rng(1)
     permutations = [rng.permutation(40) for _ in range(2)]
-    contest = LinearContest(umfi.LinearPower(penalty=penalty), columns, target)
+    contest = LinearClosedForm(umfi.LinearPower(penalty=penalty), columns, target)
     own = columns.select([1])
     [found] = contest.average_out([[own, *(own.take_rows(rows) for rows in permutations)]])
     told = naive.leave_one_out_beside(X, 1, permutations, y[:, np.newaxis], penalty)
@@ -79,7 +79,7 @@ def test_contests_of_any_shape_are_scored_in_their_order():
     X, y = make_table(60, 6)
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(soil=np.tile(["u", "v", "w"], 20))
     columns, target, _ = read_table(frame, y)
-    contest = LinearContest(umfi.LinearPower(), columns, target)
+    contest = LinearClosedForm(umfi.LinearPower(), columns, target)
     shuffled = np.random.default_rng(0).permutation(60)
     blocks = [columns.select(places) for places in ([0], [6], [1, 2], [3])]
     contests = [[block, block.take_rows(shuffled)] for block in blocks]

@@ -6,7 +6,7 @@ from sklearn import metrics
 
 import umfi
 from umfi.data.target import Target
-from umfi.power.measures import MEASURES, Answers, score_nothing, score_predictions, score_rows
+from umfi.power.measures import MEASURES, Predictions, score_nothing, score_predictions, score_rows
 
 
 @pytest.fixture(scope="module", params=[2, 4])
@@ -25,7 +25,7 @@ def told(request):
 def test_classes_are_scored_as_by_scikit_learn(told):
     shares, target = told
     labels = target.labels
-    votes = Answers(shares.argmax(axis=1).astype(float))
+    votes = Predictions(shares.argmax(axis=1).astype(float))
     assert score_predictions("accuracy", votes, target) == pytest.approx(
         metrics.accuracy_score(labels, votes.values)
     )
@@ -33,14 +33,14 @@ def test_classes_are_scored_as_by_scikit_learn(told):
         metrics.balanced_accuracy_score(labels, votes.values)
     )
     several = shares if len(target.classes) > 2 else shares[:, 1]
-    assert score_predictions("auc", Answers(shares), target) == pytest.approx(
+    assert score_predictions("auc", Predictions(shares), target) == pytest.approx(
         metrics.roc_auc_score(labels, several, multi_class="ovr", average="macro")
     )
-    assert score_predictions("log_loss", Answers(shares), target) == pytest.approx(
+    assert score_predictions("log_loss", Predictions(shares), target) == pytest.approx(
         -metrics.log_loss(labels, shares)
     )
     truth = np.eye(len(target.classes))[labels]
-    assert score_predictions("brier", Answers(shares), target) == pytest.approx(
+    assert score_predictions("brier", Predictions(shares), target) == pytest.approx(
         1.0 - np.mean(np.sum((shares - truth) ** 2, axis=1))
     )
 
@@ -55,7 +55,7 @@ def test_information_is_entropy_less_cross_entropy_at_the_best_weight(told):
         metrics.log_loss(target.labels, (1.0 - weight) * shares + weight * rates)
         for weight in np.linspace(0.001, 0.999, 999)
     ]
-    found = score_predictions("information", Answers(shares), target)
+    found = score_predictions("information", Predictions(shares), target)
     assert found == pytest.approx(entropy - min(losses), abs=1e-5)
     assert found > entropy - metrics.log_loss(target.labels, shares)
 
@@ -64,9 +64,9 @@ def test_information_of_certain_answers_is_all_or_nothing(told):
     _, target = told
     truth = np.eye(len(target.classes))[target.labels]
     entropy = -np.sum((rates := truth.mean(axis=0)) * np.log(rates))
-    assert score_predictions("information", Answers(truth), target) == pytest.approx(entropy)
+    assert score_predictions("information", Predictions(truth), target) == pytest.approx(entropy)
     wrong = np.roll(truth, 1, axis=1)
-    assert score_predictions("information", Answers(wrong), target) == pytest.approx(0.0)
+    assert score_predictions("information", Predictions(wrong), target) == pytest.approx(0.0)
 
 
 def test_votes_that_all_agree_say_what_they_say_and_no_less():
@@ -74,7 +74,7 @@ def test_votes_that_all_agree_say_what_they_say_and_no_less():
     labels = np.tile([0.0, 0.0, 1.0], 40)
     target = Target("classification", labels, ("a", "b"))
     votes = np.tile([1.0, 0.0], (120, 1))
-    assert score_predictions("information", Answers(votes), target) == pytest.approx(0.0)
+    assert score_predictions("information", Predictions(votes), target) == pytest.approx(0.0)
 
 
 def test_certain_and_wrong_answers_cost_as_much_as_one_more_voice_allows(told):
@@ -82,7 +82,9 @@ def test_certain_and_wrong_answers_cost_as_much_as_one_more_voice_allows(told):
     wrong = np.roll(np.eye(len(target.classes))[target.labels], 1, axis=1)
     rates = np.bincount(target.labels) / target.n_rows
     expected = np.mean(np.log(rates[target.labels] / 38.0))
-    assert score_predictions("log_loss", Answers(wrong, 37.0), target) == pytest.approx(expected)
+    assert score_predictions("log_loss", Predictions(wrong, 37.0), target) == pytest.approx(
+        expected
+    )
 
 
 def test_knowing_nothing_scores_as_answers_that_say_nothing_do(told):
@@ -92,7 +94,7 @@ def test_knowing_nothing_scores_as_answers_that_say_nothing_do(told):
     majority = np.full(target.n_rows, float(rates.argmax()))
     for name in MEASURES["classification"]:
         is_vote = name in ("accuracy", "balanced_accuracy")
-        answers = Answers(majority if is_vote else shares)
+        answers = Predictions(majority if is_vote else shares)
         found = score_predictions(name, answers, target)
         assert found == pytest.approx(score_nothing(name, target)), name
 
@@ -102,18 +104,18 @@ def test_rows_without_an_answer_are_left_out(told):
     gaps = shares.copy()
     gaps[:100] = np.nan
     rest = target.take_rows(np.arange(100, 300))
-    expected = score_predictions("brier", Answers(shares[100:]), rest)
-    assert score_predictions("brier", Answers(gaps, np.full(300, 9.0)), target) == expected
+    expected = score_predictions("brier", Predictions(shares[100:]), rest)
+    assert score_predictions("brier", Predictions(gaps, np.full(300, 9.0)), target) == expected
 
 
 def test_a_subsample_of_one_class_has_an_auc_of_a_half():
     target = Target("classification", np.zeros(20), ("a", "b"))
-    assert score_predictions("auc", Answers(np.full((20, 2), 0.5)), target) == 0.5
+    assert score_predictions("auc", Predictions(np.full((20, 2), 0.5)), target) == 0.5
 
 
 def test_information_of_a_perfect_fit_is_large_and_finite():
     target = Target("regression", np.arange(20.0))
-    information = score_predictions("information", Answers(np.arange(20.0)), target)
+    information = score_predictions("information", Predictions(np.arange(20.0)), target)
     assert information == pytest.approx(-0.5 * np.log(1e-12))
 
 
@@ -153,13 +155,13 @@ def test_influences_tell_how_scores_of_numbers_move(measure):
 
 def assert_influences(measure, values, target):
     """Compare with what leaving out a tenth of the rows does: ten parts, to first order."""
-    whole = score_rows(measure, Answers(values, 50.0), target)
+    whole = score_rows(measure, Predictions(values, 50.0), target)
     influences = whole.influences - whole.influences.mean()
     parts = np.array_split(np.random.default_rng(1).permutation(target.n_rows), 10)
     moves, expected = [], []
     for part in parts:
         rest = np.setdiff1d(np.arange(target.n_rows), part)
-        moved = score_predictions(measure, Answers(values[rest], 50.0), target.take_rows(rest))
+        moved = score_predictions(measure, Predictions(values[rest], 50.0), target.take_rows(rest))
         moves.append(moved - whole.score)
         expected.append(-influences[part].sum() / len(rest))
     # What is of second order, a tenth of the rows changing what the others count for, is left.
