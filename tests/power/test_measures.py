@@ -10,58 +10,62 @@ from umfi.power.measures import MEASURES, Predictions, score_nothing, score_pred
 
 
 @pytest.fixture(scope="module", params=[2, 4])
-def told(request):
+def predicted(request):
     n_classes = request.param
     rng = np.random.default_rng(n_classes)
     labels = rng.integers(0, n_classes, 300)
-    shares = rng.dirichlet(np.ones(n_classes), 300)
-    shares[np.arange(300), labels] += 0.5
-    shares = np.round(shares / shares.sum(axis=1, keepdims=True), 2)  # With ties, as votes have.
-    shares /= shares.sum(axis=1, keepdims=True)
+    probabilities = rng.dirichlet(np.ones(n_classes), 300)
+    probabilities[np.arange(300), labels] += 0.5
+    probabilities = np.round(
+        probabilities / probabilities.sum(axis=1, keepdims=True), 2
+    )  # With ties, as votes have.
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
     names = tuple("abcd"[:n_classes])
-    return shares, Target("classification", labels.astype(float), names)
+    return probabilities, Target("classification", labels.astype(float), names)
 
 
-def test_classes_are_scored_as_by_scikit_learn(told):
-    shares, target = told
+def test_classes_are_scored_as_by_scikit_learn(predicted):
+    probabilities, target = predicted
     labels = target.labels
-    votes = Predictions(shares.argmax(axis=1).astype(float))
+    votes = Predictions(probabilities.argmax(axis=1).astype(float))
     assert score_predictions("accuracy", votes, target) == pytest.approx(
         metrics.accuracy_score(labels, votes.values)
     )
     assert score_predictions("balanced_accuracy", votes, target) == pytest.approx(
         metrics.balanced_accuracy_score(labels, votes.values)
     )
-    several = shares if len(target.classes) > 2 else shares[:, 1]
-    assert score_predictions("auc", Predictions(shares), target) == pytest.approx(
+    several = probabilities if len(target.classes) > 2 else probabilities[:, 1]
+    assert score_predictions("auc", Predictions(probabilities), target) == pytest.approx(
         metrics.roc_auc_score(labels, several, multi_class="ovr", average="macro")
     )
-    assert score_predictions("log_loss", Predictions(shares), target) == pytest.approx(
-        -metrics.log_loss(labels, shares)
+    assert score_predictions("log_loss", Predictions(probabilities), target) == pytest.approx(
+        -metrics.log_loss(labels, probabilities)
     )
     truth = np.eye(len(target.classes))[labels]
-    assert score_predictions("brier", Predictions(shares), target) == pytest.approx(
-        1.0 - np.mean(np.sum((shares - truth) ** 2, axis=1))
+    assert score_predictions("brier", Predictions(probabilities), target) == pytest.approx(
+        1.0 - np.mean(np.sum((probabilities - truth) ** 2, axis=1))
     )
 
 
-def test_information_is_entropy_less_cross_entropy_at_the_best_weight(told):
-    shares, target = told
-    shares = shares.copy()
-    shares[:100] = np.roll(shares[:100], 1, axis=1)  # More certain than they are right.
+def test_information_is_entropy_less_cross_entropy_at_the_best_weight(predicted):
+    probabilities, target = predicted
+    probabilities = probabilities.copy()
+    probabilities[:100] = np.roll(
+        probabilities[:100], 1, axis=1
+    )  # More certain than they are right.
     rates = np.bincount(target.labels) / target.n_rows
     entropy = -np.sum(rates * np.log(rates))
     losses = [
-        metrics.log_loss(target.labels, (1.0 - weight) * shares + weight * rates)
+        metrics.log_loss(target.labels, (1.0 - weight) * probabilities + weight * rates)
         for weight in np.linspace(0.001, 0.999, 999)
     ]
-    found = score_predictions("information", Predictions(shares), target)
+    found = score_predictions("information", Predictions(probabilities), target)
     assert found == pytest.approx(entropy - min(losses), abs=1e-5)
-    assert found > entropy - metrics.log_loss(target.labels, shares)
+    assert found > entropy - metrics.log_loss(target.labels, probabilities)
 
 
-def test_information_of_certain_answers_is_all_or_nothing(told):
-    _, target = told
+def test_information_of_certain_predictions_is_all_or_nothing(predicted):
+    _, target = predicted
     truth = np.eye(len(target.classes))[target.labels]
     entropy = -np.sum((rates := truth.mean(axis=0)) * np.log(rates))
     assert score_predictions("information", Predictions(truth), target) == pytest.approx(entropy)
@@ -77,8 +81,8 @@ def test_votes_that_all_agree_say_what_they_say_and_no_less():
     assert score_predictions("information", Predictions(votes), target) == pytest.approx(0.0)
 
 
-def test_certain_and_wrong_answers_cost_as_much_as_one_more_voice_allows(told):
-    _, target = told
+def test_certain_and_wrong_predictions_cost_as_much_as_one_more_vote_allows(predicted):
+    _, target = predicted
     wrong = np.roll(np.eye(len(target.classes))[target.labels], 1, axis=1)
     rates = np.bincount(target.labels) / target.n_rows
     expected = np.mean(np.log(rates[target.labels] / 38.0))
@@ -87,24 +91,24 @@ def test_certain_and_wrong_answers_cost_as_much_as_one_more_voice_allows(told):
     )
 
 
-def test_knowing_nothing_scores_as_answers_that_say_nothing_do(told):
-    _, target = told
+def test_knowing_nothing_scores_as_predictions_that_say_nothing_do(predicted):
+    _, target = predicted
     rates = np.bincount(target.labels) / target.n_rows
-    shares = np.tile(rates, (target.n_rows, 1))
+    probabilities = np.tile(rates, (target.n_rows, 1))
     majority = np.full(target.n_rows, float(rates.argmax()))
     for name in MEASURES["classification"]:
         is_vote = name in ("accuracy", "balanced_accuracy")
-        answers = Predictions(majority if is_vote else shares)
-        found = score_predictions(name, answers, target)
+        predictions = Predictions(majority if is_vote else probabilities)
+        found = score_predictions(name, predictions, target)
         assert found == pytest.approx(score_nothing(name, target)), name
 
 
-def test_rows_without_an_answer_are_left_out(told):
-    shares, target = told
-    gaps = shares.copy()
+def test_rows_without_a_prediction_are_left_out(predicted):
+    probabilities, target = predicted
+    gaps = probabilities.copy()
     gaps[:100] = np.nan
     rest = target.take_rows(np.arange(100, 300))
-    expected = score_predictions("brier", Predictions(shares[100:]), rest)
+    expected = score_predictions("brier", Predictions(probabilities[100:]), rest)
     assert score_predictions("brier", Predictions(gaps, np.full(300, 9.0)), target) == expected
 
 
@@ -141,13 +145,13 @@ def test_forests_are_scored_by_any_measure_and_say_so(measure, least):
 
 
 @pytest.mark.parametrize("measure", MEASURES["classification"])
-def test_influences_tell_how_scores_of_classes_move(measure, told):
-    shares, target = told
-    assert_influences(measure, shares, target)
+def test_influences_say_how_scores_of_classes_move(measure, predicted):
+    probabilities, target = predicted
+    assert_influences(measure, probabilities, target)
 
 
 @pytest.mark.parametrize("measure", MEASURES["regression"])
-def test_influences_tell_how_scores_of_numbers_move(measure):
+def test_influences_say_how_scores_of_numbers_move(measure):
     rng = np.random.default_rng(0)
     y = rng.normal(size=300)
     assert_influences(measure, y + rng.normal(size=300), Target("regression", y))

@@ -287,8 +287,8 @@ def test_shares_are_scored_by_their_squared_distance_from_the_truth(classes):
     assert power.measures["classification"] == "quadratic score"
     rates = np.bincount(target.labels) / target.n_rows
     nothing = power.score(columns.select([]), target, seed)
-    told = Predictions(np.tile(rates, (target.n_rows, 1)))
-    assert nothing == pytest.approx(score_predictions("brier", told, target))
+    predicted = Predictions(np.tile(rates, (target.n_rows, 1)))
+    assert nothing == pytest.approx(score_predictions("brier", predicted, target))
 
 
 def test_classes_are_measured_in_r2_of_their_indicators(classes):

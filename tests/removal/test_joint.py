@@ -1,4 +1,4 @@
-"""Joint removal: what columns tell together, and when it stops."""
+"""Joint removal: what columns carry together, and when it stops."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ def leakage(S, X, feature="x"):
     return find_leakage(context, own, np.random.SeedSequence(3), n_trees=200)
 
 
-def test_what_columns_tell_together_escapes_pairwise_transport_alone(twisted):
+def test_what_columns_carry_together_escapes_pairwise_transport_alone(twisted):
     left = {
         remover: leakage(
             umfi.remove_dependence(twisted, "x", remover=remover, random_state=0), twisted

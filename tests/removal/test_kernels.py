@@ -80,12 +80,12 @@ def test_ranks_are_written_to_their_rows(offset):
 
 def test_a_scale_is_read_like_numpy_does():
     rng = np.random.default_rng(0)
-    shares, scale = rng.random((3, 40)), np.sort(rng.normal(size=(3, 40)), axis=1)
-    shares[0, :3] = [0.0, 1.0, 0.5]
+    ranks, scale = rng.random((3, 40)), np.sort(rng.normal(size=(3, 40)), axis=1)
+    ranks[0, :3] = [0.0, 1.0, 0.5]
     values = np.empty((3, 40))
-    interpolate_quantiles(shares, scale, values)
+    interpolate_quantiles(ranks, scale, values)
     grid = (np.arange(40) + 0.5) / 40
-    expected = [np.interp(share, grid, of) for share, of in zip(shares, scale, strict=True)]
+    expected = [np.interp(rank, grid, of) for rank, of in zip(ranks, scale, strict=True)]
     np.testing.assert_allclose(values, expected, atol=1e-12)
 
 

@@ -89,7 +89,7 @@ def test_a_boolean_protected_column_has_a_bin_for_each_value():
     X = pd.DataFrame({"flag": flag, "b": np.where(flag, 5.0, 1.0) * rng.normal(size=300)})
     S = umfi.remove_dependence(X, "flag", remover="transport")
     n_true = int(flag.sum())
-    # Drawn between neighbours, because mid-ranks would tell the smaller bin from the larger.
+    # Drawn between neighbours, because mid-ranks would distinguish the smaller bin from the larger.
     steps = (np.sort(S["b"][flag]) * n_true).astype(int)
     assert steps.tolist() == list(range(n_true))
 

@@ -242,7 +242,7 @@ def _draw_scored(n_rows: int, stream: np.uint64) -> NDArray[np.bool_]:
 
 
 def _to_predictions(tally: Tally, target: Target) -> Predictions:
-    """Return the mean or the votes of the trees that had not seen a row, NaN where there is none."""
+    """Return the mean or votes of the trees that had not seen a row, NaN where there is none."""
     means = tally.totals / np.maximum(tally.n_votes, 1)[:, np.newaxis]
     means[tally.n_votes == 0] = np.nan
     if target.task == "regression":

@@ -221,27 +221,13 @@ def _blocks(values: NDArray[np.float64], widths: Sequence[int]) -> Iterator[NDAr
 
 
 class _Fit(NamedTuple):
-    """A fit to centred responses: M = 1 - B W Bᵀ turns these into residuals.
+    """A fit to centred responses: M = 1 - B W Bᵀ turns these into residuals."""
 
-    Attributes
-    ----------
-    residuals : ndarray, shape (n_rows, n_responses)
-        M y.
-    diagonal : ndarray, shape (n_rows,)
-        Of M.
-    basis : ndarray, shape (n_rows, rank)
-        B, orthonormal directions of the columns.
-    weights : ndarray, shape (rank,)
-        W: 1 for least squares, less for directions that are shrunken.
-    sizes : ndarray, shape (rank,)
-        Squared sizes of the directions.
-    """
-
-    residuals: NDArray[np.float64]
-    diagonal: NDArray[np.float64]
-    basis: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    sizes: NDArray[np.float64]
+    residuals: NDArray[np.float64]  # M y, (n_rows, n_responses).
+    diagonal: NDArray[np.float64]  # Of M, (n_rows,).
+    basis: NDArray[np.float64]  # B, orthonormal directions of the columns, (n_rows, rank).
+    weights: NDArray[np.float64]  # W, (rank,): 1 for least squares, less where it is shrunken.
+    sizes: NDArray[np.float64]  # Squared sizes of the directions, (rank,).
 
     def beside(
         self, values: NDArray[np.float64]

@@ -65,12 +65,8 @@ class Predictions(NamedTuple):
 class Scores(NamedTuple):
     """A score and what each row contributes to it.
 
-    Attributes
-    ----------
-    score : float
-    influences : ndarray, shape (n_rows,)
-        To first order the score moves by a row's influence, less the mean influence, divided by the
-        number of rows, when the row counts once more.
+    To first order the score moves by a row's influence, less the mean influence, divided by the
+    number of rows, when the row counts once more.
     """
 
     score: float
@@ -286,10 +282,7 @@ MEASURES: dict[Task, dict[str, Measure]] = {
         "auc": Measure("AUC", _auc, lambda _: 0.5, True),
         "log_loss": Measure("log-likelihood", _log_loss, _negative_entropy, True),
         "brier": Measure(
-            "quadratic score",
-            _brier,
-            lambda target: float(np.sum(class_rates(target) ** 2)),
-            True,
+            "quadratic score", _brier, lambda target: float(np.sum(class_rates(target) ** 2)), True
         ),
         "information": Measure("nats", _class_information, lambda _: 0.0, True),
     },
@@ -337,17 +330,7 @@ def score_nothing(measure: str, target: Target) -> float:
 
 
 def score_predictions(measure: str, predictions: Predictions, target: Target) -> float:
-    """Return the score of the rows that have a prediction; larger is better, never floored.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.target import read_target
-    >>> target = read_target(np.array(["a", "b"] * 5))
-    >>> undecided = Predictions(np.full((10, 2), 0.5))
-    >>> score_predictions("r2", undecided, target), score_predictions("auc", undecided, target)
-    (0.0, 0.5)
-    """
+    """Return the score of the rows that have a prediction; larger is better, never floored."""
     return score_rows(measure, predictions, target).score
 
 

@@ -44,14 +44,10 @@ GAIN_EXPONENT = 0.7
 
 
 class Averages(NamedTuple):
-    """What one fit predicts, and how that changes when a candidate is averaged out.
+    """What one fit predicts with all columns known, and how that changes without each candidate.
 
-    Attributes
-    ----------
-    known : Predictions
-        With all columns known.
-    changes : ndarray, shape (n_candidates, n_rows) or (n_candidates, n_rows, n_classes)
-        Added to the predictions, these are the predictions that do not know the candidate.
+    The changes, shape (n_candidates, n_rows) or (n_candidates, n_rows, n_classes), added to the
+    predictions are predictions that do not know the candidate.
     """
 
     known: Predictions
@@ -80,11 +76,7 @@ class Averages(NamedTuple):
 class Comparison(NamedTuple):
     """Two scores, and what each row contributes to their difference.
 
-    Attributes
-    ----------
-    score_with, score_without : float
-    influences : ndarray, shape (n_rows,), optional
-        Of the difference, NaN for rows without a prediction; None if the power only scores.
+    Influences are NaN for rows without a prediction, and None if the power only scores.
     """
 
     score_with: float
@@ -95,17 +87,7 @@ class Comparison(NamedTuple):
 def compare_predictions(
     measure: str, with_: Predictions, without: Predictions, target: Target
 ) -> Comparison:
-    """Return the scores of two sets of predictions of the same rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> target = Target("regression", np.array([-1.0, 1.0, -1.0, 1.0]))
-    >>> perfect, guesses = Predictions(target.values), Predictions(np.zeros(4))
-    >>> found = compare_predictions("r2", perfect, guesses, target)
-    >>> found.score_with, found.score_without
-    (1.0, 0.25)
-    """
+    """Return the scores of two sets of predictions of the same rows."""
     first, second = (score_rows(measure, one, target) for one in (with_, without))
     return Comparison(first.score, second.score, first.influences - second.influences)
 

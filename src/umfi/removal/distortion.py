@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from umfi.data.columns import Columns
 from umfi.errors import InputError
-from umfi.jit import kernel
+from umfi.jit import kernel, read_only
 from umfi.removal.ties import order_categories
 
 __all__ = ["find_distortion", "mic_e"]
@@ -68,7 +68,9 @@ def mic_e(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     >>> round(mic_e(rows, rows**3), 3), round(mic_e(rows, np.zeros(500)), 3)
     (1.0, 0.0)
     """
-    one, other = (np.ascontiguousarray(column, dtype=np.float64) for column in (first, second))
+    one, other = (
+        read_only(np.ascontiguousarray(column, dtype=np.float64)) for column in (first, second)
+    )
     if one.ndim != 1 or one.shape != other.shape or len(one) < 2:
         raise InputError("mic_e compares two columns of the same length: pass arrays of numbers.")
     if not (np.isfinite(one).all() and np.isfinite(other).all()):

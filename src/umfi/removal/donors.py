@@ -33,33 +33,17 @@ LEAST_R2 = 0.02
 
 
 class Donors(NamedTuple):
-    """Rows that lend each row their values of a feature.
+    """Rows, in the order of a feature, that lend each row their values of it; None for any rows.
 
-    Attributes
-    ----------
-    leakage : float
-        Out-of-bag R² with which the other columns predict the feature's rank.
-    rows : ndarray of int, shape (n_rows, n_donors), or None where any row will do
-        In the order of the feature.
+    With the leakage, the out-of-bag R² with which the other columns predict the feature's rank.
     """
 
     leakage: float
-    rows: NDArray[np.intp] | None
+    rows: NDArray[np.intp] | None  # (n_rows, n_donors)
 
 
 def find_donors(context: Columns, feature: Columns, seed: np.random.SeedSequence) -> Donors:
-    """Return which rows lend each row their values of a feature, given the other columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.frames import read_columns
-    >>> x = np.linspace(0.0, 1.0, 400)
-    >>> near = read_columns((x + 0.05 * np.random.default_rng(0).normal(size=400))[:, np.newaxis])
-    >>> found = find_donors(near, read_columns(x[:, np.newaxis]), np.random.SeedSequence(0))
-    >>> found.rows.shape, bool(np.abs(x[found.rows] - x[:, np.newaxis]).mean() < 0.1)
-    ((400, 64), True)
-    """
+    """Return which rows lend each row their values of a feature, given the other columns."""
     if context.n_columns == 0 or context.is_constant().all():
         return Donors(0.0, None)
     ranked = feature.to_ranks()  # A monotone change of the feature must not change its donors.

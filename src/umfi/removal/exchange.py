@@ -145,17 +145,9 @@ def exchange_values(
     Permuted copies of a feature are independent of everything, so nothing needs to be removed of
     them; they show what forests find of a column that was removed in these very rows.
 
-    Parameters
-    ----------
-    columns : Columns
-        What each of them carries by itself has been removed.
-    protected : sequence of Columns
-        A feature, or the columns of a group, one after the other, and then copies if there are any.
-    is_dependent : ndarray of bool, shape (n_columns,)
-        Columns that depended on the feature before.
-    tolerance : float
-        How much better than permuted levels a level may be predicted, in R².
-    max_rounds : int
+    What each of the columns carries by itself has been removed; a mask says which of them depended
+    on the feature before. Levels may be predicted better than permuted ones by the tolerance, in
+    R². The protected blocks are a feature or group, and then copies if there are any.
     """
     own, *copies = (
         bin_protected(block, columns, ROWS_PER_HALF) for block in protected[: 1 + N_PERMUTED]
@@ -219,15 +211,9 @@ def _halve(
 
 
 class _Prediction(NamedTuple):
-    """What a forest predicts of levels, out of bag.
+    """What a forest predicts of levels, out of bag: probabilities less rates, (n_rows, n_levels).
 
-    Attributes
-    ----------
-    deviations : ndarray, shape (n_rows, n_levels)
-        Predicted probabilities of the levels less their rates.
-    r2 : float
-    slope : float
-        By how much the levels themselves deviate where predictions deviate by 1.
+    By the slope the levels themselves deviate where predictions deviate by 1.
     """
 
     deviations: NDArray[np.float64]

@@ -49,44 +49,26 @@ TINY = 1e-300
 class Grid(NamedTuple):
     """Points along a protected column at which distributions are estimated.
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape (n_fitted_rows,)
-        The rows that they are estimated from; all, but for long tables.
-    means : ndarray, shape (n_points, n_fitted_rows)
-        Weights whose sum over rows is the mean at a point: locally linear, so that a slope does
-        not bend it at the ends.
-    weights : ndarray, shape (n_points, n_fitted_rows)
-        Weights of neighbours that sum to 1.
-    below : ndarray of int, shape (n_rows,)
-        The point below each row; the row lies between this one and the next.
-    fraction : ndarray, shape (n_rows,)
-        How far it is on the way.
+    They are estimated from some rows; all, but for long tables. The sum over rows by the weights of
+    means is the mean at a point: locally linear, so that a slope does not bend it at the ends. The
+    weights of neighbours sum to 1. Each row lies a fraction of the way between the point below it
+    and the next.
     """
 
-    rows: NDArray[np.intp]
-    means: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    below: NDArray[np.intp]
-    fraction: NDArray[np.float64]
+    rows: NDArray[np.intp]  # (n_fitted_rows,)
+    means: NDArray[np.float64]  # (n_points, n_fitted_rows)
+    weights: NDArray[np.float64]  # (n_points, n_fitted_rows)
+    below: NDArray[np.intp]  # (n_rows,)
+    fraction: NDArray[np.float64]  # (n_rows,)
 
 
 @dataclass(frozen=True)
 class ProtectedColumn:
-    """A protected column; what gentle rounds do not need is computed when it is asked for.
+    """A protected column; what gentle rounds do not need is computed when it is asked for."""
 
-    Attributes
-    ----------
-    halves : Binning
-        In two bins, but for values with bins of their own.
-    bins : Binning
-    bandwidth : float
-        Of the narrow grid, as a fraction of the rows.
-    """
-
-    halves: Binning
+    halves: Binning  # In two bins, but for values with bins of their own.
     bins: Binning
-    bandwidth: float
+    bandwidth: float  # Of the narrow grid, as a fraction of the rows.
 
     @cached_property
     def wide_grid(self) -> Grid:
@@ -248,14 +230,8 @@ def equalise_covariances(
     at the identity are the same, and it is within 13 % for variances from 0.2 to 5. The chained map
     is triangular, from one Cholesky factor to the other.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-        Of mean 0 at every grid point.
-    grid : Grid
-    ridge : float
-        Variance up to which a direction is spared.
-    is_chained : bool
+    Columns, shape (n_columns, n_rows), have mean 0 at every grid point; the ridge is the variance
+    up to which a direction is spared.
     """
     n_columns, n_rows = columns.shape
     unit = np.eye(n_columns)
@@ -307,16 +283,9 @@ def shrink_moves(
     things. So the moves of each column shrink by the factor of James and Stein (1961): by how much
     of their mean square is not noise.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-        Scores about as normal.
-    ranks : ndarray, shape (n_columns, n_rows)
-        Between 0 and 1, in bins of the protected column.
-    noise : float
-        Mean square of moves by chance.
-    caution : float
-        How many times that is taken for noise; 0 moves all the way.
+    Columns are about normal, and ranks, between 0 and 1, are those in bins; both have shape
+    (n_columns, n_rows). So many times the noise, the mean square of moves by chance, is taken for
+    noise as caution says; 0 moves all the way.
     """
     n_columns, n_rows = columns.shape
     moved = np.empty(columns.shape)

@@ -45,20 +45,11 @@ LEAKAGE_ERRORS = 2.5
 
 
 class FeaturePrediction(NamedTuple):
-    """What a context predicts of a column without the row itself.
+    """What a context predicts of a column without the row itself."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (n_rows, 1) or (n_rows, n_levels)
-        Values, or probabilities of the levels.
-    r2 : float
-    truth : ndarray, shape (n_rows,)
-        The column itself.
-    """
-
-    values: NDArray[np.float64]
+    values: NDArray[np.float64]  # (n_rows, 1), or probabilities of levels, (n_rows, n_levels).
     r2: float
-    truth: NDArray[np.float64]
+    truth: NDArray[np.float64]  # The column itself.
 
 
 class Leakage(NamedTuple):
@@ -78,10 +69,7 @@ class Leakage(NamedTuple):
 
 
 def measure_leakages(
-    context: Columns,
-    feature: Columns,
-    copies: Sequence[Columns],
-    seed: np.random.SeedSequence,
+    context: Columns, feature: Columns, copies: Sequence[Columns], seed: np.random.SeedSequence
 ) -> list[Leakage]:
     """Return how much better the context predicts the feature than permuted copies of it.
 
@@ -90,25 +78,6 @@ def measure_leakages(
     which removal treated like the feature, are the measure of nothing: a column that was fitted to
     be independent of another in these very rows predicts it worse than its mean does out of bag (R²
     of -0.5 has been seen), which would hide what leaks.
-
-    Parameters
-    ----------
-    context : Columns
-        What removal left of the other columns.
-    feature : Columns
-        One column, or those of a group; constant ones have no leakage.
-    copies : sequence of Columns, at least one
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.frames import read_columns
-    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
-    >>> feature = columns.select([0])
-    >>> copy = feature.take_rows(np.random.default_rng(1).permutation(200))
-    >>> found = measure_leakages(columns, feature, [copy], np.random.SeedSequence(0))
-    >>> bool(found[0].excess > 0.9)
-    True
     """
     if context.n_columns == 0:
         return []
@@ -150,25 +119,8 @@ def find_leakage(
     the best cut is mostly chance: where they find an R² of 0, forests and boosting have been seen
     to find -0.1 and -0.4.
 
-    Parameters
-    ----------
-    context : Columns
-    feature : Columns
-        One column, or those of a group.
-    enough : float
-        Nothing more is looked for once more than this is found.
-    split, n_trees
-        Of the forest that looks; see :class:`umfi.ForestPower`.
-    is_spread_asked : bool
-        Whether it looks for distances from the median, too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.frames import read_columns
-    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
-    >>> bool(find_leakage(columns, columns.select([0]), np.random.SeedSequence(0)) > 0.9)
-    True
+    Nothing more is looked for once more than ``enough`` is found, nor distances from the median
+    unless the spread is asked for.
     """
     if context.n_columns == 0:
         return 0.0

@@ -39,26 +39,15 @@ EVEN_RATIO = 1.5
 class Binning(NamedTuple):
     """A protected column in bins.
 
-    Attributes
-    ----------
-    protected : ndarray, shape (n_rows,)
-        Its values, or the number of the cell for booleans and categories.
-    bins : list of ndarray
-        The rows of each bin.
-    n_own : int
-        The first so many bins hold one value or level each, or missing values. The others follow
-        each other along the column.
-    rest : ndarray of int
-        The rows of these others, in order.
-    positions : ndarray, shape (n_rest,)
-        Relative position of each of them along the column, between 0 and 1.
+    The first bins hold one value or level each, or missing values. The rows of the others, the
+    rest, have a relative position along the column, between 0 and 1.
     """
 
-    protected: NDArray[np.float64]
-    bins: list[NDArray[np.intp]]
-    n_own: int
+    protected: NDArray[np.float64]  # Values, or cells of booleans and categories; (n_rows,).
+    bins: list[NDArray[np.intp]]  # The rows of each.
+    n_own: int  # How many bins hold one value.
     rest: NDArray[np.intp]
-    positions: NDArray[np.float64]
+    positions: NDArray[np.float64]  # (n_rest,)
 
     def with_bins_of(self, rows_per_bin: int) -> Binning:
         """Return the same column in bins of another size, but for those that hold one value."""
@@ -113,25 +102,7 @@ def bin_protected(block: Columns, others: Columns, rows_per_bin: int) -> list[Bi
 
     Booleans and categories come first, all together in cells where these are large enough. Other
     columns follow, each as its residual on those before it. A value that many rows hold has a bin
-    of its own, and so have missing values.
-
-    Parameters
-    ----------
-    block : Columns
-    others : Columns
-        Small levels are joined by likeness in these.
-    rows_per_bin : int
-        About how many rows a bin holds where values allow it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.frames import read_columns
-    >>> rainy = np.repeat([0.0, 1.0], 50)
-    >>> columns = read_columns(np.column_stack([rainy, np.arange(100.0)]))
-    >>> binning, = bin_protected(columns.select([0]), columns.select([1]), 30)
-    >>> [len(rows) for rows in binning.bins], binning.n_own
-    ([50, 50], 2)
+    of its own, and so have missing values. Small levels are joined by likeness in other columns.
     """
     block = join_small_levels(block, others, _min_level_rows(block.n_rows, MIN_CELL_ROWS))
     is_discrete = np.array([kind in (Kind.BOOLEAN, Kind.CATEGORICAL) for kind in block.kinds])
@@ -202,11 +173,6 @@ def order_levels(codes: NDArray[np.intp], guides: NDArray[np.float64]) -> NDArra
 
     That is the first axis of a correspondence analysis: the combination of guides whose means
     differ most between levels. Without guides the commonest come first.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n_rows,)
-    guides : ndarray, shape (n_rows, n_guides)
 
     Examples
     --------

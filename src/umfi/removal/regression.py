@@ -7,16 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.jit import kernel
+from umfi.jit import kernel, read_only
 
-__all__ = [
-    "Regression",
-    "centre",
-    "find_directions",
-    "regress",
-    "regress_in_parts",
-    "residuals_on",
-]
+__all__ = ["Regression", "centre", "find_directions", "regress", "regress_in_parts", "residuals_on"]
 
 # Residuals this small beside the column itself are rounding, not information.
 NEGLIGIBLE = 1e-10
@@ -27,35 +20,25 @@ BLOCK_ROWS = 128
 class Regression(NamedTuple):
     """The regressions of columns on the protected one.
 
-    Attributes
-    ----------
-    residuals : ndarray, shape (n_columns, n_rows)
-        Residuals that are nothing but rounding are exactly zero, so that the copy of a column
-        leaves no trace for a forest to split on.
-    slopes : ndarray, shape (n_columns,)
-        0 where the protected column is constant.
-    statistics : ndarray, shape (n_columns,)
-        Absolute t statistic of each slope; infinite for a perfect fit.
+    Residuals that are nothing but rounding are exactly zero, so that the copy of a column leaves no
+    trace for a forest to split on.
     """
 
-    residuals: NDArray[np.float64]
-    slopes: NDArray[np.float64]
-    statistics: NDArray[np.float64]
+    residuals: NDArray[np.float64]  # (n_columns, n_rows)
+    slopes: NDArray[np.float64]  # (n_columns,); 0 where the protected column is constant.
+    statistics: NDArray[np.float64]  # Absolute t of each slope; infinite for a perfect fit.
+
+
+def _contiguous(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array as all kernels of this module take it."""
+    return read_only(np.ascontiguousarray(array))
 
 
 def regress(columns: NDArray[np.float64], protected: NDArray[np.float64]) -> Regression:
-    """Return the regression of each column, shape (n_columns, n_rows), on the protected one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = regress(np.array([[1.0, 3.0, 5.0, 8.0]]), np.array([0.0, 1.0, 2.0, 3.0]))
-    >>> found.slopes.round(2), found.residuals.round(2)
-    (array([2.3]), array([[ 0.2, -0.1, -0.4,  0.3]]))
-    """
+    """Return the regression of each column, shape (n_columns, n_rows), on the protected one."""
     n_columns = len(columns)
     found = Regression(np.empty(columns.shape), np.empty(n_columns), np.empty(n_columns))
-    _regress(np.ascontiguousarray(columns), np.ascontiguousarray(protected), found)
+    _regress(_contiguous(columns), _contiguous(protected), found)
     return found
 
 
@@ -69,18 +52,9 @@ def regress_in_parts(
 
     The rows, shape (n_taken,), and so what is returned, stand part after part; each part starts at
     one of the starts, and the last of these is ``n_taken``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> columns, protected = np.array([[0.0, 1.0, 9.0, 7.0, 5.0]]), np.arange(5.0)
-    >>> regress_in_parts(columns, protected, np.array([4, 3, 2, 1, 0]), np.array([0, 3, 5]))
-    array([[0., 0., 0., 0., 0.]])
     """
     residuals = np.empty((len(columns), len(rows)))
-    _regress_in_parts(
-        np.ascontiguousarray(columns), np.ascontiguousarray(protected), rows, starts, residuals
-    )
+    _regress_in_parts(_contiguous(columns), _contiguous(protected), rows, starts, residuals)
     return residuals
 
 
@@ -94,36 +68,17 @@ def residuals_on(
 
     Columns and residuals have shape (n_columns, n_rows), directions (n_directions, n_rows).
     Residuals are exactly zero where nothing but rounding is left.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> directions = np.array([[-1.0, 1.0, -1.0, 1.0], [-1.0, -1.0, 1.0, 1.0]])
-    >>> residuals_on(np.array([[3.0, 5.0, 7.0, 13.0]]), directions)
-    array([[ 1., -1., -1.,  1.]])
     """
     residuals = np.empty(columns.shape)
-    _write_residuals(np.ascontiguousarray(columns), np.ascontiguousarray(directions), residuals)
+    _write_residuals(_contiguous(columns), _contiguous(directions), residuals)
     return residuals
 
 
-def find_directions(
-    columns: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], list[int]]:
+def find_directions(columns: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
     """Return columns as their residuals on those before them, without those in their span already.
 
-    Returns
-    -------
-    directions : ndarray, shape (n_directions, n_rows)
-        Uncorrelated; the first column stays as it is.
-    positions : list of int
-        Which columns they come from.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_directions(np.array([[0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 4.0, 6.0]]))
-    (array([[0., 1., 2., 3.]]), [0])
+    These directions, shape (n_directions, n_rows), are uncorrelated, and the first column stays as
+    it is; also returns which columns they come from.
     """
     directions, positions = [columns[0]], [0]
     remaining = columns[1:]
@@ -138,16 +93,9 @@ def find_directions(
 
 
 def centre(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a column around zero with largest deviation 1, or zeros if it is constant.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centre(np.array([1e300, 2e300, 6e300]))
-    array([-0.66666667, -0.33333333,  1.        ])
-    """
+    """Return a column around zero with largest deviation 1, or zeros if it is constant."""
     centred = np.empty(len(column))
-    _centre(np.ascontiguousarray(column), centred, np.ones(len(column)))
+    _centre(_contiguous(column), centred, np.ones(len(column)))
     return centred
 
 
@@ -265,7 +213,7 @@ def _regress_in_parts(
             for slot in range(start, stop):
                 values[column, slot - start] = columns[column, rows[slot]]
         found = Regression(np.empty(values.shape), np.empty(n_columns), np.empty(n_columns))
-        _regress(values, own, found)
+        _regress(read_only(values), read_only(own), found)
         residuals[:, start:stop] = found.residuals
 
 

@@ -217,14 +217,9 @@ def _rank(
 def mix(ridge: float, *, is_chained: bool = False, is_reversed: bool = False) -> Round:
     """Return the round that brings the covariance at all grid points to its mean, then ranks.
 
-    Parameters
-    ----------
-    ridge : float
-        Variance, in units of a score's, up to which a direction is spared.
-    is_chained : bool
-        Whether each column is moved given those before it, instead of all in all directions.
-    is_reversed : bool
-        Whether the chain starts with the last column.
+    The ridge is the variance, in units of a score's, up to which a direction is spared. Chained,
+    each column is moved given those before it, or reversed those behind it, instead of all in all
+    directions.
     """
 
     def apply(

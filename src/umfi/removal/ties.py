@@ -79,9 +79,7 @@ def random_ranks(
 
 
 def linear_conditional_ranks(
-    column: NDArray[np.float64],
-    directions: NDArray[np.float64],
-    tie_breaks: NDArray[np.float64],
+    column: NDArray[np.float64], directions: NDArray[np.float64], tie_breaks: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return a column as its conditional rank, the distribution being linear in the protected ones.
 
@@ -90,16 +88,8 @@ def linear_conditional_ranks(
     value and of the one before. It is independent of the protected columns where that chance is
     linear in them.
 
-    Parameters
-    ----------
-    column, tie_breaks : shape (n_rows,)
-        Tie breaks are independent and uniform.
-    directions : shape (n_directions, n_rows)
-        The protected columns, made uncorrelated.
-
-    Returns
-    -------
-    ndarray, shape (n_rows,), between 0 and 1
+    Ranks are between 0 and 1. Tie breaks, shape (n_rows,), are independent and uniform; directions,
+    shape (n_directions, n_rows), are the protected columns, made uncorrelated.
     """
     n_rows = len(column)
     _, value_of_row, counts = np.unique(column, return_inverse=True, return_counts=True)

@@ -224,14 +224,8 @@ def _write_ranks(
 ) -> None:
     """Write (rank - offset) / (rows of the part), ranks from 1 up and equal values at their mean.
 
-    Parameters
-    ----------
-    columns : shape (n_columns, n_taken)
-    order : shape (n_columns, n_taken)
-        In each part by itself.
-    rows : shape (n_taken,)
-        Where each is written.
-    starts : shape (n_parts + 1,)
+    Columns and their order in each part have shape (n_columns, n_taken); rows, (n_taken,), say
+    where each is written.
     """
     for column in range(columns.shape[0]):
         for part in range(starts.shape[0] - 1):
@@ -254,11 +248,7 @@ def interpolate_quantiles(
 ) -> None:
     """Write the value of a column's scale at each relative rank, between two of it linearly.
 
-    Parameters
-    ----------
-    ranks : shape (n_columns, n_rows), between 0 and 1
-    scale : shape (n_columns, n_rows), or (1, n_rows) for all columns; ascending
-    values : shape (n_columns, n_rows), written
+    All have shape (n_columns, n_rows), or the ascending scale (1, n_rows) for all columns.
     """
     n_columns, n_rows = ranks.shape
     for column in range(n_columns):
