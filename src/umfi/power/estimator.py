@@ -83,12 +83,6 @@ class EstimatorPower(PredictingPower):
                 "'r2', 'accuracy' or 'balanced_accuracy', or another estimator."
             )
 
-    def predict(
-        self, columns: Columns, target: Target, seed: np.random.SeedSequence
-    ) -> Predictions:
-        """Return what is predicted of each row by the fit to the folds it is not in."""
-        return self.average_out(columns, [], target, seed).known
-
     def average_out(
         self,
         context: Columns,

@@ -70,12 +70,6 @@ class LinearPower(PredictingPower):
             )
         check_measure(self.measure)
 
-    def predict(
-        self, columns: Columns, target: Target, seed: np.random.SeedSequence
-    ) -> Predictions:
-        """Return what is predicted of each row by the fit to all others."""
-        return self.average_out(columns, [], target, seed).known
-
     def average_out(
         self,
         context: Columns,
