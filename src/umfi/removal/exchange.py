@@ -36,7 +36,7 @@ __all__ = [
     "find_discrete",
 ]
 
-# Columns of more values are told apart by their ranks, and move smoothly.
+# Columns of more values are distinguished by their ranks, and move smoothly.
 MAX_VALUES = 12
 # Halves of a column of many values are halved again while they have so many rows.
 ROWS_PER_HALF = 60

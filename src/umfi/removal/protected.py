@@ -26,7 +26,7 @@ __all__ = [
     "order_levels",
 ]
 
-# Levels of categories with fewer rows are joined, and so are more levels than can be told apart.
+# Levels of categories with fewer rows are joined, and so are more levels than can be distinguished.
 ROWS_PER_LEVEL = 20
 MIN_CELL_ROWS = 10
 MAX_LEVELS = 200
