@@ -208,7 +208,7 @@ class ForestPower(PredictingPower):
 
         n_rows = target.n_rows
         by_row = np.ascontiguousarray(table.positions.T) if growth.rows_per_tree < n_rows else None
-        nobody = no_donors(len(table.positions), n_rows)
+        no_candidates = no_donors(len(table.positions), n_rows)
 
         # Votes are whole numbers, and add up the same however they are divided. Means round, so
         # they are added up block by block whatever the number of workers.
@@ -220,7 +220,9 @@ class ForestPower(PredictingPower):
             trees = (first_tree, min(n_together, self.n_trees - first_tree), stream)
             if by_row is None:
                 return out_of_bag_totals(table, response, growth, *trees)
-            return subsampled_totals(table, by_row, response, growth, nobody, is_scored, *trees)[0]
+            return subsampled_totals(
+                table, by_row, response, growth, no_candidates, is_scored, *trees
+            )[0]
 
         blocks: list[TaskName] = [(first,) for first in range(0, self.n_trees, n_together)]
         grown: Iterable[Tally]

@@ -131,7 +131,7 @@ def _find_cells(discrete: NDArray[np.float64]) -> list[NDArray[np.intp]]:
 
 
 def _bin_cells(cells: NDArray[np.intp]) -> Binning:
-    """Return a bin for each cell; small ones share one."""
+    """Return a bin for each cell, and one for all small ones."""
     counts = np.bincount(cells)
     is_small = counts < MIN_CELL_ROWS
     if is_small.sum() > 1:
