@@ -1,8 +1,9 @@
 """Are p-values of unrelated features what they say? Counts, and a picture.
 
 ``python benchmarks/calibration.py`` tests tables in which some features are unrelated to the
-response, with both removers, and writes every p-value to ``benchmarks/p_values.csv``, the shares
-at or below 0.05 and 0.01 to the screen, and the picture to ``benchmarks/calibration.png``.
+response, with both removers, and writes every p-value to ``benchmarks/p_values.csv``, the
+proportions at or below 0.05 and 0.01 to the screen, and the picture to
+``benchmarks/calibration.png``.
 ``--tables 0.1`` runs a tenth of it, ``--only mixed --removers joint chained`` one kind of
 table with other removers. BRCA is read from ``$UMFI_DATA``.
 """
@@ -131,8 +132,8 @@ def is_trusted(found: pd.DataFrame) -> pd.Series:
     return ~found["leaks"] & (mean <= MAX_LEAKAGE)
 
 
-def shares(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the share of p-values at or below each level, by remover and table."""
+def proportions(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the proportion of p-values at or below each level, by remover and table."""
     trusted = found[is_trusted(found)]
     together = trusted.assign(table="all together", n_rows=0)
     groups = pd.concat([trusted, together]).groupby(["remover", "table", "n_rows"], sort=False)
@@ -144,7 +145,7 @@ def shares(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(found: pd.DataFrame, path: Path) -> None:
-    """Draw the share of p-values at or below every level, which should be the level."""
+    """Draw the proportion of p-values at or below every level, which should be the level."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -160,7 +161,10 @@ def draw(found: pd.DataFrame, path: Path) -> None:
             axis.step(levels, reached, style, where="post", label=label)
         axis.plot([0, top], [0, top], color="grey", linewidth=0.8, label="as it should be")
         axis.set(
-            xlim=(0, top), ylim=(0, top), xlabel="level", ylabel="share of p-values at or below"
+            xlim=(0, top),
+            ylim=(0, top),
+            xlabel="level",
+            ylabel="proportion of p-values at or below",
         )
     axes[0].legend(frameon=False)
     figure.suptitle("P-values of unrelated features")
@@ -170,7 +174,7 @@ def draw(found: pd.DataFrame, path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=float, default=1.0, help="share of the tables to run")
+    parser.add_argument("--tables", type=float, default=1.0, help="fraction of the tables to run")
     parser.add_argument("--only", default="", help="run tables of this name alone")
     parser.add_argument("--removers", nargs="+", default=[*REMOVERS, "joint"])
     chosen = parser.parse_args()
@@ -182,7 +186,7 @@ def main() -> None:
                 frames.extend(p_values(name, n_rows, n_run, remover))
                 print(f"{remover}, {name}, {n_rows} rows: done", flush=True)
     found = pd.concat(frames, ignore_index=True)
-    print(shares(found).to_string(index=False))
+    print(proportions(found).to_string(index=False))
     print("Not counted, because removal leaks:")
     leaking = found[~is_trusted(found)].groupby(["remover", "table", "n_rows", "feature"])
     p_values_there = leaking["p_value"]

@@ -20,7 +20,7 @@ N_SEEDS = 8
 
 
 def bins() -> Section:
-    """Return R² of forests whose columns are told in fewer and fewer bins."""
+    """Return R² of forests whose columns have fewer and fewer bins."""
     case = Case(4000, 30)
     X, y = case.make()
     target = read_target(y, task="regression")

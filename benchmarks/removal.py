@@ -1,12 +1,12 @@
 """What removers leave of a feature, and what they keep of everything else.
 
 ``python benchmarks/removal.py camels`` (or ``brca``) removes each feature by each remover and lets
-judges that no remover knows look for it: a random forest and gradient boosting of scikit-learn,
+examiners that no remover knows look for it: a random forest and gradient boosting of scikit-learn,
 cross-validated. Retention is the out-of-bag score of extremely randomised trees on what is left
-together with the feature, as a share of that of all features. ``networks`` does so for samples of
-published Bayesian networks of discrete variables (``pip install --no-deps pgmpy``), beside permuted
-copies, and counts the features that a test flags. ``ranking`` prints the importances
-of CAMELS with each remover, ``diagnose`` what the library itself says of them, with the picture
+together with the feature, as a proportion of that of all features. ``networks`` does so for samples
+of published Bayesian networks of discrete variables (``pip install --no-deps pgmpy``), beside
+permuted copies, and counts the features that a test flags. ``ranking`` prints the importances of
+CAMELS with each remover, ``diagnose`` what the library itself says of them, with the picture
 ``benchmarks/leakage.png``, and ``cost`` the time of removal and of whole runs at BRCA's shape,
 taking turns. Both tables are read from ``$UMFI_DATA``; ``--removers`` names others.
 """
@@ -39,7 +39,7 @@ REMOVERS = ["linear", "transport", "joint", "chained"]
 N_RETENTION_FORESTS = 5
 # Judges look at so many features of a network at least.
 N_JUDGED = 9
-# Copies that each judge looks for as well.
+# Copies that each examiner looks for as well.
 N_JUDGED_COPIES = 3
 NETWORKS = {
     "alarm": ("HR", "TPR", "INTUBATION"),
@@ -50,16 +50,16 @@ NETWORKS = {
 }
 
 
-def cross_validated(judge: object, S: np.ndarray, x: np.ndarray) -> float:
+def cross_validated(examiner: object, S: np.ndarray, x: np.ndarray) -> float:
     """Return R² of predictions of rows that were left out."""
     folds = KFold(5, shuffle=True, random_state=1)
-    errors = x - cross_val_predict(judge, S, x, cv=folds)
+    errors = x - cross_val_predict(examiner, S, x, cv=folds)
     return float(1.0 - np.mean(errors**2) / np.var(x))
 
 
-def judge(name: str, removers: list[str]) -> pd.DataFrame:
+def examine(name: str, removers: list[str]) -> pd.DataFrame:
     X, y = umfi.datasets.load_camels() if name == "camels" else umfi.datasets.load_brca()
-    judges = {
+    examiners = {
         "forest": RandomForestRegressor(100, max_features=1 / 3, random_state=0),
         "extra-trees": ExtraTreesRegressor(
             100, max_features=1 / 3, min_samples_leaf=5, random_state=0
@@ -85,12 +85,12 @@ def judge(name: str, removers: list[str]) -> pd.DataFrame:
             S = S.loc[:, S.std() > 0.0]
             found = {
                 of: cross_validated(one, S.to_numpy(), X[feature].to_numpy())
-                for of, one in judges.items()
+                for of, one in examiners.items()
             }
             copies = [rng.permutation(X[feature].to_numpy()) for _ in range(N_JUDGED_COPIES)]
             of_copies = [
                 np.mean([cross_validated(one, S.to_numpy(), copy) for copy in copies])
-                for one in judges.values()
+                for one in examiners.values()
             ]
             worst = max(found.values())
             excess = max(np.subtract(list(found.values()), of_copies))
@@ -104,7 +104,7 @@ def judge(name: str, removers: list[str]) -> pd.DataFrame:
             f"{name}, {remover}: forest mean {of_remover['forest'].mean():.3f} "
             f"max {of_remover['forest'].max():.3f}, "
             f"boosting mean {of_remover['boosting'].mean():.3f} "
-            f"max {of_remover['boosting'].max():.3f}, worst of three judges "
+            f"max {of_remover['boosting'].max():.3f}, worst of three examiners "
             f"max {of_remover['worst'].max():.3f}, excess over copies "
             f"mean {of_remover['excess'].mean():.3f} max {of_remover['excess'].max():.3f}, "
             f"score kept {of_remover['kept'].mean():.4f} of {whole:.4f}, "
@@ -114,17 +114,19 @@ def judge(name: str, removers: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def class_r2(judge: object, S: np.ndarray, codes: np.ndarray) -> float:
+def class_r2(examiner: object, S: np.ndarray, codes: np.ndarray) -> float:
     """Return R² of the class indicators of rows that were left out."""
     folds = StratifiedKFold(3, shuffle=True, random_state=1)
-    shares = cross_val_predict(judge, S, codes, cv=folds, method="predict_proba")
-    truth = np.eye(shares.shape[1])[codes]
-    return float(1.0 - np.sum((truth - shares) ** 2) / np.sum((truth - truth.mean(axis=0)) ** 2))
+    probabilities = cross_val_predict(examiner, S, codes, cv=folds, method="predict_proba")
+    truth = np.eye(probabilities.shape[1])[codes]
+    return float(
+        1.0 - np.sum((truth - probabilities) ** 2) / np.sum((truth - truth.mean(axis=0)) ** 2)
+    )
 
 
-def judge_networks(removers: list[str], n_rows: int = 1000) -> None:
-    """Print flags of a test, and what judges find beyond permuted copies."""
-    judges = {
+def examine_networks(removers: list[str], n_rows: int = 1000) -> None:
+    """Print flags of a test, and what examiners find beyond permuted copies."""
+    examiners = {
         "forest": RandomForestClassifier(100, random_state=0),
         "extra-trees": ExtraTreesClassifier(100, min_samples_leaf=5, random_state=0),
         "boosting": HistGradientBoostingClassifier(max_iter=30, random_state=0),
@@ -151,7 +153,7 @@ def judge_networks(removers: list[str], n_rows: int = 1000) -> None:
                         {
                             of: class_r2(one, numbers, codes)
                             - np.mean([class_r2(one, numbers, copy) for copy in copies])
-                            for of, one in judges.items()
+                            for of, one in examiners.items()
                         }
                     )
                 excess = pd.DataFrame(rows)
@@ -228,13 +230,13 @@ def main() -> None:
     if chosen.what == "cost":
         measure_cost()
     elif chosen.what == "networks":
-        judge_networks(chosen.removers)
+        examine_networks(chosen.removers)
     elif chosen.what == "diagnose":
         print(diagnose_camels(chosen.removers))
     elif chosen.what == "ranking":
         print(rank_camels(chosen.removers).to_string())
     else:
-        print(judge(chosen.what, chosen.removers).round(3).to_string(index=False))
+        print(examine(chosen.what, chosen.removers).round(3).to_string(index=False))
 
 
 if __name__ == "__main__":

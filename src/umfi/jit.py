@@ -19,12 +19,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from numba import config, njit
 from numba.core import event
+from numba.extending import intrinsic, overload
 
-__all__ = ["inlined_kernel", "kernel", "tree_kernel"]
+__all__ = ["inlined_kernel", "kernel", "read_only", "tree_kernel"]
 
 Function = TypeVar("Function")
+Array = TypeVar("Array", bound="np.ndarray[Any, Any]")
 
 NOTICE = "umfi compiles its kernels for this machine, once; this can take a minute."
 
@@ -48,6 +51,31 @@ def tree_kernel(function: Function) -> Function:
 def inlined_kernel(function: Function) -> Function:
     """Compile a small function of a tree into its caller, which saves passing arrays about."""
     return _compile(function, {**SETTINGS, "_nrt": False, "forceinline": True})
+
+
+def read_only(array: Array) -> Array:
+    """Return a view of an array that cannot be written to; kernels may call it, too.
+
+    Numba compiles a kernel anew for arrays that are read-only, as those are that a worker maps into
+    its memory. Kernels that are given all their tables as such views are compiled once.
+    """
+    view: Any = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+@intrinsic
+def _as_read_only(typing_context: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        context.nrt.incref(builder, array, arguments[0])
+        return arguments[0]
+
+    return array.copy(readonly=True)(array), generate
+
+
+@overload(read_only)
+def _read_only_in_kernels(array):  # type: ignore[no-untyped-def]
+    return lambda array: _as_read_only(array)  # type: ignore[call-arg]
 
 
 def _compile(function: Function, settings: dict[str, Any]) -> Function:

@@ -61,7 +61,7 @@ def test_mean_score_is_within_three_standard_errors_of_ranger(setting):
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=setting_id)
 def test_mean_score_is_within_three_standard_errors_of_independent_ranger_forests(setting):
-    """The same against 400 forests of ranger that share no trees (ranger_power.R)."""
+    """The same against 400 forests of ranger that have no trees in common (ranger_power.R)."""
     scores = our_scores(*setting[:3])
     ranger = INDEPENDENT.loc[setting[:3]]
     variance = ranger["sd"] ** 2 / ranger["n"] + np.var(scores, ddof=1) / N_SEEDS

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from umfi.forest.bits import lowest_bit
 from umfi.forest.ranks import rank_columns
+from umfi.forest.scans import lowest_bit
 
 
 @pytest.mark.parametrize("bit", [0, 1, 31, 32, 63])
@@ -27,7 +27,7 @@ def hard_columns(n_rows):
         "offset": 1e9 + 1e-3 * normal,
         "cluster far from the smallest value": np.where(normal > 1, 0.0, 1e12 + 1e-3 * normal),
         "tiny": 1e-310 * normal,
-        "wider than a float can tell": np.where(normal > 0, 1e308, -1e308) * rng.random(n_rows),
+        "wider than a float can resolve": np.where(normal > 0, 1e308, -1e308) * rng.random(n_rows),
         "zeros of both signs": np.where(normal > 0, 0.0, -0.0),
         "neighbouring floats": np.where(normal > 0, 1.0, np.nextafter(1.0, 2.0)),
     }
@@ -80,10 +80,10 @@ def test_equal_values_share_a_bin_and_few_values_have_a_bin_each():
     assert not table.has_ties.any()
 
 
-@pytest.mark.parametrize("share", [0.03, 0.3, 0.9])
-def test_a_column_of_mostly_zeros_keeps_its_other_values_apart(share):
+@pytest.mark.parametrize("proportion", [0.03, 0.3, 0.9])
+def test_a_column_of_mostly_zeros_keeps_its_other_values_apart(proportion):
     rng = np.random.default_rng(0)
-    column = np.where(rng.random(2000) < share, rng.normal(size=2000), 0.0)
+    column = np.where(rng.random(2000) < proportion, rng.normal(size=2000), 0.0)
     table = rank_columns(column[:, np.newaxis], max_positions=64)
     n_distinct = len(np.unique(column))
     n_bins = table.positions[0].max() + 1

@@ -84,8 +84,8 @@ def mutual_information(rows, response, k, *, has_classes):
     return psi(n) + fmean(terms)
 
 
-def shares_of_bins(column, n_bins):
-    """Return for each row its share in each bin: even over the ranks of its ties."""
+def mass_in_bins(column, n_bins):
+    """Return for each row its mass in each bin: even over the ranks of its ties."""
     n, answer = len(column), []
     for value in column:
         low = Fraction(sum(other < value for other in column), n)
@@ -102,11 +102,11 @@ def shares_of_bins(column, n_bins):
 
 def cell_weights(rows, n_bins):
     """Return for each cell of the columns the weight of each row in it, empty cells left out."""
-    shares = [shares_of_bins(column, n_bins) for column in zip(*rows, strict=True)]
+    masses = [mass_in_bins(column, n_bins) for column in zip(*rows, strict=True)]
     cells = []
-    for cell in product(range(n_bins), repeat=len(shares)):
+    for cell in product(range(n_bins), repeat=len(masses)):
         weights = [
-            math.prod(of_row[i][b] for of_row, b in zip(shares, cell, strict=True))
+            math.prod(of_row[i][b] for of_row, b in zip(masses, cell, strict=True))
             for i in range(len(rows))
         ]
         if any(weights):
@@ -129,12 +129,14 @@ def distance_from_even(knots):
 
 def zeta_1(rows, response, n_bins):
     """Return three times the mean distance over the checkerboard of all variables."""
-    of_response = shares_of_bins(response, n_bins)
+    of_response = mass_in_bins(response, n_bins)
     total = Fraction(0)
     for weights in cell_weights(rows, n_bins):
         mass, risen, knots = sum(weights), Fraction(0), [(Fraction(0), Fraction(0))]
         for b in range(n_bins):
-            risen += sum(w * share[b] for w, share in zip(weights, of_response, strict=True)) / mass
+            risen += (
+                sum(w * of_row[b] for w, of_row in zip(weights, of_response, strict=True)) / mass
+            )
             knots.append((Fraction(b + 1, n_bins), risen))
         total += mass * distance_from_even(knots)
     return float(3 * total / len(rows))
@@ -158,8 +160,8 @@ def zeta_1_of_classes(rows, labels, n_bins):
     for one in sorted(set(labels)):
         is_in = [label == one for label in labels]
         own_cells = [[Fraction(flag) for flag in is_in], [Fraction(not flag) for flag in is_in]]
-        share = Fraction(sum(is_in), n)
-        weight = share * (1 - share)
+        rate = Fraction(sum(is_in), n)
+        weight = rate * (1 - rate)
         answer += weight * of_indicator(cells, is_in) / of_indicator(own_cells, is_in)
         total_weight += weight
     return float(answer / total_weight)

@@ -167,8 +167,8 @@ class Tree:
         if len(values) == 1:
             return
         if self.is_random:
-            share = self.stream.uniform()
-            threshold = (1.0 - share) * values[0] + share * values[-1]
+            fraction = self.stream.uniform()
+            threshold = (1.0 - fraction) * values[0] + fraction * values[-1]
             yield values[0] if threshold >= values[-1] else threshold
             return
         for low, high in pairwise(values):

@@ -169,7 +169,7 @@ def test_classes_that_a_subsample_lacks_leave_no_gap():
 def test_powers_that_do_not_know_a_task_are_refused():
     class OnlyNumbers:
         measures = {"regression": "mine"}  # noqa: RUF012
-        measure = "mine"  # Its own word, which is nobody else's business.
+        measure = "mine"  # Its own word, whatever others measure.
 
         def score(self, columns, target, seed):
             return 0.0

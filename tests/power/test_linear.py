@@ -7,8 +7,8 @@ import pytest
 import umfi
 from tests.naive import linear as naive
 from umfi.data.reading import read_table
-from umfi.power import LinearContest
-from umfi.power.measures import Answers, score_answers
+from umfi.power import LinearClosedForm
+from umfi.power.measures import Predictions, score_predictions
 
 SEED = np.random.SeedSequence(0)
 
@@ -24,24 +24,24 @@ def make_table(n_rows, n_columns, seed=0):
 def test_score_equals_that_of_a_model_fitted_without_each_row(n_columns, penalty):
     X, y = make_table(40, n_columns)
     columns, target, _ = read_table(X, y)
-    told = naive.leave_one_out(X, y[:, np.newaxis], penalty)[:, 0]
-    expected = score_answers("r2", Answers(told), target)
+    predicted = naive.leave_one_out(X, y[:, np.newaxis], penalty)[:, 0]
+    expected = score_predictions("r2", Predictions(predicted), target)
     found = umfi.LinearPower(penalty=penalty).score(columns, target, SEED)
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_classes_are_told_by_the_largest_fit_to_their_indicators():
+def test_classes_are_predicted_by_the_largest_fit_to_their_indicators():
     X, y = make_table(50, 4)
     labels = np.select([y < -1.0, y > 1.0], ["a", "b"], "c")
     columns, target, _ = read_table(X, labels)
-    told = naive.leave_one_out(X, np.eye(3)[target.labels], 0.0)
+    predicted = naive.leave_one_out(X, np.eye(3)[target.labels], 0.0)
     power = umfi.LinearPower(penalty=0.0, measure="accuracy")
-    expected = np.mean(told.argmax(axis=1) == target.labels)
+    expected = np.mean(predicted.argmax(axis=1) == target.labels)
     assert power.score(columns, target, SEED) == pytest.approx(expected)
-    shares = np.clip(told, 0.0, 1.0)
-    shares /= shares.sum(axis=1, keepdims=True)
+    probabilities = np.clip(predicted, 0.0, 1.0)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
     assert umfi.LinearPower(penalty=0.0).score(columns, target, SEED) == pytest.approx(
-        score_answers("r2", Answers(shares), target)
+        score_predictions("r2", Predictions(probabilities), target)
     )
 
 
@@ -59,33 +59,33 @@ def test_averaging_out_takes_away_the_coefficient_of_the_fit_without_each_row(n_
 
 
 @pytest.mark.parametrize(("n_columns", "penalty"), [(5, 0.0), (5, 7.0), (60, 100.0)])
-def test_contest_equals_removal_and_fit_without_each_row(n_columns, penalty):
+def test_closed_form_equals_removal_and_fit_without_each_row(n_columns, penalty):
     X, y = make_table(40, n_columns)
     columns, target, _ = read_table(X, y)
     rng = np.random.default_rng(1)
     permutations = [rng.permutation(40) for _ in range(2)]
-    contest = LinearContest(umfi.LinearPower(penalty=penalty), columns, target)
+    closed_form = LinearClosedForm(umfi.LinearPower(penalty=penalty), columns, target)
     own = columns.select([1])
-    [found] = contest.average_out([[own, *(own.take_rows(rows) for rows in permutations)]])
-    told = naive.leave_one_out_beside(X, 1, permutations, y[:, np.newaxis], penalty)
+    [found] = closed_form.average_out([[own, *(own.take_rows(rows) for rows in permutations)]])
+    predicted = naive.leave_one_out_beside(X, 1, permutations, y[:, np.newaxis], penalty)
     # Beside one candidate is what is left without the two others.
-    for place, expected in enumerate(told):
-        others = [number for number in range(3) if number != place]
+    for number, expected in enumerate(predicted):
+        others = [other for other in range(3) if other != number]
         values = found.known.values + found.changes[others].sum(axis=0)
         np.testing.assert_allclose(values, expected[:, 0], atol=1e-9)
 
 
-def test_contests_of_any_shape_are_scored_in_their_order():
+def test_candidates_of_any_shape_are_scored_in_their_order():
     X, y = make_table(60, 6)
     frame = pd.DataFrame(X, columns=list("abcdef")).assign(soil=np.tile(["u", "v", "w"], 20))
     columns, target, _ = read_table(frame, y)
-    contest = LinearContest(umfi.LinearPower(), columns, target)
+    closed_form = LinearClosedForm(umfi.LinearPower(), columns, target)
     shuffled = np.random.default_rng(0).permutation(60)
     blocks = [columns.select(places) for places in ([0], [6], [1, 2], [3])]
-    contests = [[block, block.take_rows(shuffled)] for block in blocks]
-    together = contest.average_out(contests)
-    for found, one in zip(together, contests, strict=True):
-        [alone] = contest.average_out([one])
+    candidates = [[block, block.take_rows(shuffled)] for block in blocks]
+    together = closed_form.average_out(candidates)
+    for found, one in zip(together, candidates, strict=True):
+        [alone] = closed_form.average_out([one])
         np.testing.assert_allclose(found.known.values, alone.known.values, atol=1e-12)
         np.testing.assert_allclose(found.changes, alone.changes, atol=1e-12)
 
@@ -108,7 +108,7 @@ def test_importance_of_gaussian_features_is_their_squared_correlation(n_rows):
         assert result.settings["remover"] == "linear"
         importances.append(result.importances.to_numpy())
     errors = np.std(importances, axis=0, ddof=1) / np.sqrt(20)
-    # Rows not seen are told by coefficients that are off by one part in n.
+    # Rows not seen are predicted by coefficients that are off by one part in n.
     assert (np.abs(np.mean(importances, axis=0) - truths) < 3.0 * errors + 2.0 / n_rows).all()
 
 
@@ -130,12 +130,12 @@ def test_generic_path_agrees_where_rows_are_many():
     columns, target, _ = read_table(X, y)
     remover, power = umfi.LinearRemover(), umfi.LinearPower()
     rng = np.random.default_rng(0)
-    for place in range(4):
-        own = columns.select([place])
+    for number in range(4):
+        own = columns.select([number])
         copy = own.take_rows(rng.permutation(1000))
-        rest = remover.remove(columns.without([place]), [own, copy], protocol="matched", rng=rng)
+        rest = remover.remove(columns.without([number]), [own, copy], protocol="matched", rng=rng)
         scores = [power.score(rest.prepend(one), target, SEED) for one in (own, copy)]
-        assert fast.iloc[place] == pytest.approx(scores[0] - scores[1], abs=0.02)
+        assert fast.iloc[number] == pytest.approx(scores[0] - scores[1], abs=0.02)
 
 
 def test_p_values_come_from_the_closed_form_too():

@@ -13,7 +13,7 @@ from umfi.errors import InputError
 from umfi.execution import kernel_seed
 from umfi.forest import out_of_bag_totals
 from umfi.power.forest import forest_response
-from umfi.power.measures import Answers, score_answers
+from umfi.power.measures import Predictions, score_predictions
 
 
 @pytest.fixture(scope="module")
@@ -30,20 +30,20 @@ def classes(table):
 def test_scores_of_given_predictions():
     target = Target("regression", np.array([0.0, 1.0, 2.0, 3.0]))
     # Squared errors 0, 1, 1; variance 5/3; the row without prediction is left out.
-    answers = Answers(np.array([0.0, 2.0, np.nan, 2.0]))
-    assert score_answers("r2", answers, target) == pytest.approx(0.6)
+    answers = Predictions(np.array([0.0, 2.0, np.nan, 2.0]))
+    assert score_predictions("r2", answers, target) == pytest.approx(0.6)
     # Information of an R² of 0.6.
-    information = score_answers("information", answers, target)
+    information = score_predictions("information", answers, target)
     assert information == pytest.approx(-0.5 * np.log(0.4))
     labels = Target("classification", np.array([0.0, 1.0, 1.0]), classes=("a", "b"))
-    assert score_answers("accuracy", Answers(np.array([0.0, np.nan, 0.0])), labels) == 0.5
+    assert score_predictions("accuracy", Predictions(np.array([0.0, np.nan, 0.0])), labels) == 0.5
     with pytest.raises(umfi.InputError, match="grow more trees"):
-        score_answers("r2", Answers(np.full(4, np.nan)), target)
+        score_predictions("r2", Predictions(np.full(4, np.nan)), target)
 
 
 def test_scores_of_a_constant_response_are_zero():
     constant = Target("regression", np.zeros(20))
-    assert score_answers("r2", Answers(np.zeros(20)), constant) == 0.0
+    assert score_predictions("r2", Predictions(np.zeros(20)), constant) == 0.0
 
 
 @pytest.mark.parametrize("power", ["forest", "extra-trees"])
@@ -287,8 +287,8 @@ def test_shares_are_scored_by_their_squared_distance_from_the_truth(classes):
     assert power.measures["classification"] == "quadratic score"
     rates = np.bincount(target.labels) / target.n_rows
     nothing = power.score(columns.select([]), target, seed)
-    told = Answers(np.tile(rates, (target.n_rows, 1)))
-    assert nothing == pytest.approx(score_answers("brier", told, target))
+    predicted = Predictions(np.tile(rates, (target.n_rows, 1)))
+    assert nothing == pytest.approx(score_predictions("brier", predicted, target))
 
 
 def test_classes_are_measured_in_r2_of_their_indicators(classes):

@@ -8,8 +8,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import umfi
 from umfi.data.frames import read_columns
 from umfi.data.target import Target, read_target
-from umfi.power import Averages, Comparison, compare_answers, compare_averages, find_power
-from umfi.power.measures import Answers, quadratic_gain, removal_influences, score_answers
+from umfi.power import Averages, Comparison, compare_averages, compare_predictions, find_power
+from umfi.power.measures import Predictions, score_predictions
+from umfi.power.predicting import quadratic_gain, removal_influences
 
 SEED = np.random.SeedSequence(3)
 POWERS = ["forest", "extra-trees", "boosting", "linear", "neural-network"]
@@ -33,9 +34,9 @@ def test_the_averaged_fit_predicts_as_well_as_a_fit_without_the_feature(power, t
     own, context = columns_of(x, others)
     made = find_power(power, task)
     averages = made.average_out(context, [own], target, SEED)
-    without = score_answers("r2", averages.without(0), target)
+    without = score_predictions("r2", averages.without(0), target)
     refitted = made.score(context, target, SEED)
-    known = score_answers("r2", averages.known, target)
+    known = score_predictions("r2", averages.known, target)
     assert known > without + 0.2
     # The averaged fit has learned from the feature too, so it may be the better one.
     assert refitted - 0.05 < without < refitted + 0.2
@@ -75,18 +76,18 @@ def test_groups_are_averaged_together():
     target = read_target(y)
     pair, context = columns_of(np.column_stack([x, x + 1e-3 * others[:, 1]]), others)
     averages = umfi.ForestPower().average_out(context, [pair], target, SEED)
-    found = compare_answers("r2", averages.known, averages.without(0), target)
+    found = compare_predictions("r2", averages.known, averages.without(0), target)
     single = umfi.ForestPower().average_out(
         context.prepend(pair.select([1])), [pair.select([0])], target, SEED
     )
-    less = compare_answers("r2", single.known, single.without(0), target)
+    less = compare_predictions("r2", single.known, single.without(0), target)
     assert found.score_with - found.score_without > 0.3
     assert less.score_with - less.score_without < 0.5 * (found.score_with - found.score_without)
 
 
 def test_a_feature_is_compared_with_its_copies():
     target = Target("regression", np.array([-1.0, 1.0, -1.0, 1.0]))
-    known = Answers(np.array([-0.5, 0.5, -0.5, 0.5]))
+    known = Predictions(np.array([-0.5, 0.5, -0.5, 0.5]))
     changes = np.array([[0.5, -0.5, 0.5, -0.5], [0.0, 0.0, 0.0, 0.0], [-0.5, 0.5, -0.5, 0.5]])
     found = compare_averages("r2", Averages(known, changes), target)
     # Variance 4/3: without the feature 1 - 3/4, without the copies 1 - 3/16 and 1.
@@ -114,8 +115,8 @@ def test_the_gain_is_the_difference_of_scores_for_the_best_predictions():
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, 20_000))
     target = Target("regression", x + z + rng.normal(size=20_000))
-    with_, without = Answers(x + z), Answers(z)
-    difference = score_answers("r2", with_, target) - score_answers("r2", without, target)
+    with_, without = Predictions(x + z), Predictions(z)
+    difference = score_predictions("r2", with_, target) - score_predictions("r2", without, target)
     assert quadratic_gain(with_, without, target) == pytest.approx(difference, abs=0.02)
     assert difference == pytest.approx(1.0 / 3.0, abs=0.02)
 
@@ -155,12 +156,12 @@ def test_classes_and_numbers_have_the_same_removal_influences():
     known, unknown = rng.random((2, 100))
     numbers = Target("regression", labels.astype(float))
     classes = Target("classification", labels.astype(float), ("no", "yes"))
-    of_numbers = removal_influences("r2", Answers(known), Answers(unknown), numbers)
-    pairs = (Answers(np.column_stack([1.0 - one, one])) for one in (known, unknown))
+    of_numbers = removal_influences("r2", Predictions(known), Predictions(unknown), numbers)
+    pairs = (Predictions(np.column_stack([1.0 - one, one])) for one in (known, unknown))
     of_classes = removal_influences("r2", *pairs, classes)
     # The variances have n - 1 and n in their denominators.
     np.testing.assert_allclose(of_classes * 99.0 / 100.0, of_numbers)
-    gap = Answers(np.where(np.arange(100) == 3, np.nan, known))
+    gap = Predictions(np.where(np.arange(100) == 3, np.nan, known))
     assert np.flatnonzero(np.isnan(removal_influences("r2", gap, gap, numbers))).tolist() == [3]
 
 

@@ -128,7 +128,7 @@ def test_unrelated_columns_score_less_the_more_rows_there_are():
 def test_pure_cells_score_one_and_half_turned_classes_one_half():
     coin = np.repeat([0.0, 1.0], 200)
     assert score(coin[:, np.newaxis], coin.astype(int), task="classification") == pytest.approx(1.0)
-    # A quarter of each side is turned: shares 3/4 and 1/4 around 1/2. N = 20 bins part the coins.
+    # A quarter of each side is turned: 3/4 and 1/4 around 1/2. N = 20 bins part the coins.
     turned = np.where(np.arange(400) % 4 == 0, 1.0 - coin, coin).astype(int)
     assert score(coin[:, np.newaxis], turned, task="classification") == pytest.approx(0.5)
 

@@ -8,7 +8,7 @@ from scipy import stats
 import umfi
 from umfi.data.frames import read_columns
 from umfi.removal import find_leakage
-from umfi.removal.dependence import DEPENDENCE_LEVEL, find_dependence
+from umfi.removal.exchange import DEPENDENCE_LEVEL, find_dependence
 
 N_ROWS = 1000
 # As in test_zoo: four times what columns that are independent of each other vary by.

@@ -1,4 +1,4 @@
-"""Joint removal: what columns tell together, and when it stops."""
+"""Joint removal: what columns carry together, and when it stops."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ import pytest
 import umfi
 from umfi.data.frames import read_columns
 from umfi.errors import InputError
-from umfi.removal import find_leakage, nodes, rounds
+from umfi.removal import find_leakage, grid, rounds
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def leakage(S, X, feature="x"):
     return find_leakage(context, own, np.random.SeedSequence(3), n_trees=200)
 
 
-def test_what_columns_tell_together_escapes_pairwise_transport_alone(twisted):
+def test_what_columns_carry_together_escapes_pairwise_transport_alone(twisted):
     left = {
         remover: leakage(
             umfi.remove_dependence(twisted, "x", remover=remover, random_state=0), twisted
@@ -173,8 +173,8 @@ def test_rare_levels_are_removed_with_those_like_them(remover):
 
 @pytest.mark.parametrize("remover", ["joint", "chained"])
 def test_long_tables_are_fitted_from_some_of_their_rows(monkeypatch, remover):
-    monkeypatch.setattr(nodes, "MAX_FITTED_ROWS", 500)
-    monkeypatch.setattr(nodes, "MAX_FITTED_OF_BIN", 100)
+    monkeypatch.setattr(grid, "MAX_FITTED_ROWS", 500)
+    monkeypatch.setattr(grid, "MAX_FITTED_OF_BIN", 100)
     rng = np.random.default_rng(11)
     x = np.where(rng.random(4000) < 0.4, 0.0, rng.normal(size=4000))
     X = pd.DataFrame({"x": x, "a": x + rng.normal(size=4000), "b": x**2 + rng.normal(size=4000)})

@@ -6,10 +6,9 @@ from scipy import stats
 
 from umfi.data.frames import read_columns
 from umfi.forest import order_rows
-from umfi.removal.moves import equalise_covariances, limit_moves
-from umfi.removal.nodes import find_places
+from umfi.removal.grid import equalise_covariances, protected_columns, shrink_moves
 from umfi.removal.regression import centre, find_directions, regress, residuals_on
-from umfi.removal.transport import _write_ranks, read_scale
+from umfi.removal.transport import _write_ranks, interpolate_quantiles
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e300, -3e-310])
@@ -81,12 +80,12 @@ def test_ranks_are_written_to_their_rows(offset):
 
 def test_a_scale_is_read_like_numpy_does():
     rng = np.random.default_rng(0)
-    shares, scale = rng.random((3, 40)), np.sort(rng.normal(size=(3, 40)), axis=1)
-    shares[0, :3] = [0.0, 1.0, 0.5]
+    ranks, scale = rng.random((3, 40)), np.sort(rng.normal(size=(3, 40)), axis=1)
+    ranks[0, :3] = [0.0, 1.0, 0.5]
     values = np.empty((3, 40))
-    read_scale(shares, scale, values)
+    interpolate_quantiles(ranks, scale, values)
     grid = (np.arange(40) + 0.5) / 40
-    expected = [np.interp(share, grid, of) for share, of in zip(shares, scale, strict=True)]
+    expected = [np.interp(rank, grid, of) for rank, of in zip(ranks, scale, strict=True)]
     np.testing.assert_allclose(values, expected, atol=1e-12)
 
 
@@ -110,29 +109,29 @@ def test_moves_shrink_by_how_much_of_them_is_chance():
     columns, ranks = rng.normal(size=(4, 90)), rng.random((4, 90))
     columns[3] = 0.0  # Removal has made it constant, and it stays where it is put.
     ranks[2] = stats.norm.cdf((columns[2] - columns[2].mean()) / columns[2].std()) + 1e-4
-    moved = limit_moves(columns, ranks, 0.04, 1.5)
+    moved = shrink_moves(columns, ranks, 0.04, 1.5)
     for column, rank, found in zip(columns[:3], ranks[:3], moved[:3], strict=True):
         before = stats.norm.cdf((column - column.mean()) / column.std())
-        kept = max(0.0, 1.0 - 1.5 * 0.04 / np.mean((rank - before) ** 2))
-        np.testing.assert_allclose(found, before + kept * (rank - before), atol=1e-12)
+        factor = max(0.0, 1.0 - 1.5 * 0.04 / np.mean((rank - before) ** 2))
+        np.testing.assert_allclose(found, before + factor * (rank - before), atol=1e-12)
     np.testing.assert_array_equal(moved[3], ranks[3])
-    np.testing.assert_allclose(limit_moves(columns, ranks, 0.04, 0.0), ranks, atol=1e-12)
+    np.testing.assert_allclose(shrink_moves(columns, ranks, 0.04, 0.0), ranks, atol=1e-12)
 
 
 @pytest.mark.parametrize("is_chained", [False, True])
 def test_covariance_becomes_the_same_along_the_protected_column(is_chained):
     rng = np.random.default_rng(6)
     n_rows = 3000
-    share = np.arange(n_rows) / n_rows
+    position = np.arange(n_rows) / n_rows
     first, second = rng.normal(size=(2, n_rows))
-    columns = np.stack([first, np.where(share < 0.5, 0.8, -0.8) * first + 0.6 * second])
-    protected = read_columns(share[:, np.newaxis])
-    (place,) = find_places(protected, read_columns(columns.T), 100)
-    moved = equalise_covariances(columns, place.near, 0.0, is_chained)
+    columns = np.stack([first, np.where(position < 0.5, 0.8, -0.8) * first + 0.6 * second])
+    protected = read_columns(position[:, np.newaxis])
+    (column,) = protected_columns(protected, read_columns(columns.T), 100)
+    moved = equalise_covariances(columns, column.narrow_grid, 0.0, is_chained)
     before, after = (
-        [np.corrcoef(of[:, rows])[0, 1] for rows in (share < 0.4, share > 0.6)]
+        [np.corrcoef(of[:, rows])[0, 1] for rows in (position < 0.4, position > 0.6)]
         for of in (columns, moved)
     )
     assert before[0] - before[1] > 1.5
-    # Shares of rows on the way between nodes, and for the shortest map its approximation, remain.
+    # Interpolation between grid points, and for the shortest map its approximation, remain.
     assert abs(after[0] - after[1]) < 0.2 * (before[0] - before[1])

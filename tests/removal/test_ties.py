@@ -7,7 +7,7 @@ from scipy import stats
 
 import umfi
 from umfi.data.frames import read_columns
-from umfi.removal.steps import linear_step_ranks, random_ranks
+from umfi.removal.ties import linear_conditional_ranks, random_ranks
 
 N_ROWS = 600
 REMOVERS = {"linear": "linear", "transport": umfi.TransportRemover(rows_per_bin=60)}
@@ -73,11 +73,11 @@ def test_an_unrelated_boolean_keeps_what_it_says():
         assert umfi.predictive_power(S, X["flag"], power=power, random_state=0) > 0.93
 
 
-def test_step_ranks_are_uniform_given_the_protected_column():
+def test_conditional_ranks_are_uniform_given_the_protected_column():
     rng = np.random.default_rng(0)
     x = rng.uniform(size=5000)
     flag = (rng.random(5000) < 0.2 + 0.6 * x).astype(float)
-    ranks = linear_step_ranks(flag, x[np.newaxis], rng.random(5000))
+    ranks = linear_conditional_ranks(flag, x[np.newaxis], rng.random(5000))
     # Five Kolmogorov-Smirnov tests at 1 in 1,000.
     for low in np.arange(0.0, 1.0, 0.2):
         is_near = (x >= low) & (x < low + 0.2)
@@ -85,11 +85,11 @@ def test_step_ranks_are_uniform_given_the_protected_column():
 
 
 @pytest.mark.parametrize("n_distinct", [2, 7, 20, 60, 400])
-def test_step_ranks_without_dependence_are_plain_ranks(n_distinct):
+def test_conditional_ranks_without_dependence_are_plain_ranks(n_distinct):
     rng = np.random.default_rng(n_distinct)
     column = rng.integers(0, n_distinct, N_ROWS).astype(float)
     breaks = rng.random(N_ROWS)
-    ranks = linear_step_ranks(column, np.full((1, N_ROWS), 2.0), breaks)
+    ranks = linear_conditional_ranks(column, np.full((1, N_ROWS), 2.0), breaks)
     expected = (random_ranks(column[:, None], breaks[:, None])[:, 0] - 0.5) / N_ROWS
     np.testing.assert_allclose(ranks, expected, atol=1e-12)
 
@@ -115,11 +115,11 @@ def test_heavy_ties_are_recognised():
 
 
 @pytest.mark.parametrize("unit", [1e-310, 1.0, 1.7e308])
-def test_step_ranks_do_not_depend_on_the_unit_of_the_protected_column(unit):
+def test_conditional_ranks_do_not_depend_on_the_unit_of_the_protected_column(unit):
     rng = np.random.default_rng(0)
     protected = rng.uniform(-1.0, 1.0, 500)
     column = (rng.random(500) < 0.5 + 0.3 * protected).astype(float)
     breaks = rng.random(500)
-    expected = linear_step_ranks(column, protected[np.newaxis], breaks)
-    changed = linear_step_ranks(column, protected[np.newaxis] * unit, breaks)
+    expected = linear_conditional_ranks(column, protected[np.newaxis], breaks)
+    changed = linear_conditional_ranks(column, protected[np.newaxis] * unit, breaks)
     np.testing.assert_allclose(changed, expected, atol=1e-9 if unit > 1e-300 else 1e-3)

@@ -7,7 +7,7 @@ from scipy import stats
 
 import umfi
 from umfi.data.frames import read_columns
-from umfi.removal.protected import cut_block
+from umfi.removal.protected import bin_protected
 
 N_ROWS = 600
 
@@ -89,7 +89,7 @@ def test_a_boolean_protected_column_has_a_bin_for_each_value():
     X = pd.DataFrame({"flag": flag, "b": np.where(flag, 5.0, 1.0) * rng.normal(size=300)})
     S = umfi.remove_dependence(X, "flag", remover="transport")
     n_true = int(flag.sum())
-    # Drawn between neighbours, because mid-ranks would tell the smaller bin from the larger.
+    # Drawn between neighbours, because mid-ranks would distinguish the smaller bin from the larger.
     steps = (np.sort(S["b"][flag]) * n_true).astype(int)
     assert steps.tolist() == list(range(n_true))
 
@@ -127,8 +127,8 @@ def test_bins_keep_equal_values_together_and_are_about_equally_full(n_distinct):
     rng = np.random.default_rng(n_distinct)
     protected = rng.integers(0, n_distinct, N_ROWS).astype(float)
     columns = read_columns(np.column_stack([protected, rng.random(N_ROWS)]))
-    (cut,) = cut_block(columns.select([0]), columns.select([1]), 60)
-    bins = cut.bins
+    (binning,) = bin_protected(columns.select([0]), columns.select([1]), 60)
+    bins = binning.bins
     assert sorted(np.concatenate(bins)) == list(range(N_ROWS))
     for first, second in pairwise(bins):
         assert protected[first].max() < protected[second].min()

@@ -58,7 +58,7 @@ def make_pair(protected, other, seed=0):
 
 
 def leakage(S, X):
-    """Return how well S tells the protected column."""
+    """Return how well S predicts the protected column."""
     protected = read_columns(X[["protected"]], missing="level")
     context = read_columns(S, missing="level")
     return find_leakage(context, protected, np.random.SeedSequence(1), n_trees=200)
@@ -69,7 +69,7 @@ def leakage(S, X):
 def test_nothing_of_any_kind_is_left_in_any_other(protected, other, remover):
     X = make_pair(protected, other)
     S = umfi.remove_dependence(X, "protected", remover=remover, missing="level", random_state=0)
-    if protected == "fifty levels":  # A forest tells levels of twenty rows only by their order.
+    if protected == "fifty levels":  # A forest separates levels of twenty rows only by their order.
         names = np.random.default_rng(50).permutation([f"level {n}" for n in range(50)])
         X = X.assign(protected=np.argsort(names)[np.searchsorted(np.sort(names), X["protected"])])
     assert leakage(X.drop(columns="protected"), X) > 0.05
@@ -87,7 +87,7 @@ def test_other_removers_leave_nothing_of_other_kinds_either(protected, remover):
 @pytest.mark.parametrize("other", ["skewed", "boolean", "ordinal", "few levels", "fifty levels"])
 @pytest.mark.parametrize("remover", ["transport", "joint", "chained"])
 def test_what_is_not_about_the_protected_column_is_retained(other, remover):
-    """The response is what the other column tells beside the protected one, of any kind."""
+    """The response is what the other column carries beside the protected one, of any kind."""
     rng = np.random.default_rng(2)
     latent, noise = rng.normal(size=(2, N_ROWS))
     own = 0.6 * latent + 0.8 * noise

@@ -6,7 +6,6 @@ predict without knowing some of the columns. ``grow_recorded_tree`` keeps one tr
 for permutation importances.
 """
 
-from umfi.forest.averaged import Donors, averaged_totals, no_donors
 from umfi.forest.model import Growth, RecordedTree, Response
 from umfi.forest.ranks import (
     RankTable,
@@ -19,7 +18,7 @@ from umfi.forest.ranks import (
 )
 from umfi.forest.recorded import bin_by_cuts, chi_squared, drop_shuffled, grow_recorded_tree
 from umfi.forest.subsampled import subsampled_totals
-from umfi.forest.votes import Tally, out_of_bag_totals
+from umfi.forest.votes import Donors, Tally, averaged_totals, no_donors, out_of_bag_totals
 
 __all__ = [
     "Donors",

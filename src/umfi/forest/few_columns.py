@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.bits import lowest_bit
 from umfi.forest.model import Growth, Response, Scratch
 from umfi.forest.ranks import RankTable
+from umfi.forest.scans import lowest_bit
 from umfi.forest.splits import draw_feature, threshold_between
 from umfi.forest.tree import draw_among_largest
 from umfi.jit import inlined_kernel, kernel, tree_kernel
@@ -39,22 +39,17 @@ SHIFT_MASK = np.uint32(0xFF)
 class SortedRows(NamedTuple):
     """The rows of every node in the order of every column.
 
-    Attributes
-    ----------
-    values : value of each row, shape (n_columns, n_rows)
-    order : all rows in the order of each column, shape (n_columns, n_rows)
-    rows : rows in the bag, arranged so that a node's are contiguous and in order, shape
-        (2, n_columns, n_rows + 1)
-        A node's rows of a column are on one of two sides; a cut brings them to the other.
-    draws : weight, and first bit of the lane of the class, of each row, shape (n_rows,)
-    stack : nodes that wait: bounds in both kinds of rows, sides and counts, shape (n_rows + 2, 6)
+    Of the rows in the bag, those of a node are contiguous and in order; in each column they are on
+    one of two sides, and a cut brings them to the other. A draw is the weight of a row, and the
+    first bit of the lane of its class. The stack holds nodes that wait: bounds in both kinds of
+    rows, sides and counts.
     """
 
-    values: NDArray[np.float64]
-    order: NDArray[np.uint16]
-    rows: NDArray[np.uint16]
-    draws: NDArray[np.uint32]
-    stack: NDArray[np.int64]
+    values: NDArray[np.float64]  # (n_columns, n_rows)
+    order: NDArray[np.uint16]  # (n_columns, n_rows)
+    rows: NDArray[np.uint16]  # (2, n_columns, n_rows + 1)
+    draws: NDArray[np.uint32]  # (n_rows,)
+    stack: NDArray[np.int64]  # (n_rows + 2, 6)
 
 
 @kernel
@@ -105,7 +100,7 @@ def _put_in_bag(labels: NDArray[np.int32], scratch: Scratch, into: SortedRows) -
         n_in_bag = np.uint64(0)
         for position in range(order.shape[0]):
             row = order[position]
-            # Written without a branch, which nobody could predict.
+            # Written without a branch, which would be unpredictable.
             rows[n_in_bag] = row
             n_in_bag += np.uint64(weights[row] > 0)
     return counts
@@ -138,8 +133,8 @@ def _is_one_class(counts: np.uint64) -> bool:
     return bool((counts >> first) <= LANE_MASK)
 
 
-class _Place(NamedTuple):
-    """The best cut of a scan: how many rows go left, 0 for none, its quality, and their counts."""
+class _Scan(NamedTuple):
+    """The best cut along a column: rows that go left, 0 for none, its quality, and their counts."""
 
     n_left: np.int64
     quality: float
@@ -155,7 +150,7 @@ def _scan(
     draws: NDArray[np.uint32],
     reciprocals: NDArray[np.float64],
     best_quality: float,
-) -> _Place:
+) -> _Scan:
     """Return the best cut along one column; quality is that of ``scans.py``."""
     weight = _total(counts)
     right_squared = _sum_of_squares(counts)
@@ -185,7 +180,7 @@ def _scan(
             best_quality = quality
             n_left = np.int64(local + 1)
             best_left_counts = left_counts
-    return _Place(n_left, best_quality, best_left_counts)
+    return _Scan(n_left, best_quality, best_left_counts)
 
 
 @inlined_kernel
@@ -196,7 +191,7 @@ def _divide_unsorted(
     n_left = np.uint64(0)
     for local in range(rows.shape[0]):
         row = rows[local]
-        # Exchanged without a branch, which nobody could predict.
+        # Exchanged without a branch, which would be unpredictable.
         rows[local] = rows[n_left]
         rows[n_left] = row
         n_left += np.uint64(values[row] <= threshold)

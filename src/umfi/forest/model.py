@@ -26,16 +26,9 @@ NO_ROW = np.uint32(0xFFFFFFFF)
 
 
 class Response(NamedTuple):
-    """The response of every row.
+    """The response of every row, shape (n_rows,): centred values, or codes of classes.
 
-    Attributes
-    ----------
-    values : ndarray of float64, shape (n_rows,)
-        Centred response; all zero for classification.
-    labels : ndarray of int32, shape (n_rows,)
-        Class codes; all zero for regression.
-    n_classes : int
-        0 means regression.
+    What is not used is zero; 0 classes mean regression.
     """
 
     values: NDArray[np.float64]
@@ -55,29 +48,16 @@ class Growth(NamedTuple):
 class Scratch(NamedTuple):
     """Memory that one tree after the other uses; nothing is allocated inside a tree.
 
-    Attributes
-    ----------
-    stream : the tree's random stream, shape (1,)
-    features : a permutation of the columns; its head is the draw of a node, shape (n_columns,)
-    weights : how often the bootstrap drew each row, shape (n_rows,)
-    moments : weight, and weight times response, of each row, shape (n_rows, 2)
-    in_bag, out_of_bag : rows, arranged so that a node's rows are contiguous, shape (n_rows,)
-    moved : rows on their way to a child, shape (n_rows,)
-    draws : weight and class of each row in one number, see ``scans.py``, shape (n_rows,)
-    bitmap : a bit for each position of a column; all zero between uses, shape (n_positions / 64,)
-    draws_at : draw of the row at each position marked, shape (n_positions,)
-    moments_at : summed moments of the rows at each position; all zero between uses, shape
-        (n_positions, 2)
-    first_at : the first of a chain of rows in each bin; none between uses, shape (n_positions,)
-    next_row : the next row of the chain, shape (n_rows,)
-    left_counts, node_counts : weight of each class, shape (n_classes,)
-    reciprocals : 1 / weight, so that scanning cuts needs no division, shape (n_rows + 1,)
-    stack : nodes that wait: bounds in both row arrays, node number and whether the node is needed
-        though no row may be out of bag in it, shape (n_rows + 2, 6)
+    Rows in and out of the bag are arranged so that a node's rows are contiguous; the moved ones are
+    on their way to a child. Moments are weight, and weight times response; a draw is weight and
+    class in one number, see ``scans.py``. The bitmap has a bit for each position of a column; it,
+    the moments and the first rows of chains at positions are empty between uses. Reciprocals of
+    weights save divisions. The stack holds nodes that wait: bounds in both row arrays, node number,
+    and whether the node is needed though no row may be out of bag in it.
     """
 
-    stream: NDArray[np.uint64]
-    features: NDArray[np.uint32]
+    stream: NDArray[np.uint64]  # (1,)
+    features: NDArray[np.uint32]  # (n_columns,), a permutation; its head is the draw of a node.
     weights: NDArray[np.int32]
     moments: NDArray[np.float64]
     in_bag: NDArray[np.uint32]
@@ -96,14 +76,10 @@ class Scratch(NamedTuple):
 
 
 class RecordedTree(NamedTuple):
-    """A tree kept for rows to be dropped down again; only permutation importances need it.
+    """A tree kept for rows to be dropped down again, arrays of shape (max_nodes,).
 
-    Attributes
-    ----------
-    feature : the column a node is cut on, -1 for a leaf, shape (max_nodes,)
-    cut : rows whose rank is at most this go left, shape (max_nodes,)
-    left, right : node numbers of the children, shape (max_nodes,)
-    prediction : mean response or class code of a leaf, shape (max_nodes,)
+    Rows whose rank is at most the cut go left. The feature of a leaf is -1, and its prediction is a
+    mean response or a class code.
     """
 
     feature: NDArray[np.int32]

@@ -1,7 +1,7 @@
 """Columns as ranks: all that a tree needs to know about a feature.
 
-A split never needs a value, only the order of the rows and, for the place of a cut between two
-values, the sorted values themselves. A long table is told in bins of neighbouring ranks: a tree
+A split never needs a value, only the order of the rows and, for the position of a cut between two
+values, the sorted values themselves. A long table has bins of neighbouring ranks: a tree
 that tries every cut between thousands of bins is all but as good as one that tries every cut, and
 what is kept for each bin while a node is searched stays in the processor's cache.
 """
@@ -14,20 +14,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.jit import kernel
+from umfi.jit import kernel, read_only
 
 __all__ = [
     "MAX_POSITIONS",
     "RankTable",
+    "freeze_table",
     "new_rank_table",
     "order_rows",
     "part_of_table",
     "put_ranks",
     "rank_columns",
+    "read_only_table",
     "take_ranks",
 ]
 
-# One word can tell which of 64 words hold bits, see scans.py. Fewer bins cost accuracy: with 256
+# One word can say which of 64 words hold bits, see scans.py. Fewer bins cost accuracy: with 256
 # the out-of-bag R² of a noisy table falls by 0.01, see benchmarks/long_tables.py.
 MAX_POSITIONS = 4096
 # Columns ranked at a time, so that their keys stay in the cache.
@@ -44,7 +46,7 @@ class RankTable(NamedTuple):
     positions : ndarray of uint16, shape (n_columns, n_rows)
         Where each row stands when the column is sorted; equal values stand in row order. With
         more than ``MAX_POSITIONS`` rows it is a bin of about equally many rows, and equal values
-        share a bin.
+        are in one bin.
     sorted_values : ndarray of float64, shape (n_columns, n_positions)
         Each column in ascending order; the middle of each bin, and infinity behind the last one.
     has_ties : ndarray of bool, shape (n_columns,)
@@ -53,7 +55,7 @@ class RankTable(NamedTuple):
     n_levels : ndarray of uint16, shape (n_columns,)
         For a column of categories, whose values are 0, 1, ..., how many there are; 0 for others.
     has_bins : bool
-        Whether rows share positions.
+        Whether several rows may have one position.
     """
 
     positions: NDArray[np.uint16]
@@ -78,25 +80,11 @@ def new_rank_table(n_rows: int, n_columns: int, max_positions: int = MAX_POSITIO
 def rank_columns(
     values: NDArray[np.float64], max_positions: int = MAX_POSITIONS, out: RankTable | None = None
 ) -> RankTable:
-    """Return the ranks of every column of a table of shape (n_rows, n_columns).
+    """Return the ranks of every column of a table of shape (n_rows, n_columns), or write them.
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n_rows, n_columns)
-    max_positions : int
-        From more rows on there are bins.
-    out : RankTable, optional
-        Where to write them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rank_columns(np.array([[3.0], [1.0], [3.0]])).positions
-    array([[1, 0, 2]], dtype=uint16)
-    >>> rank_columns(np.array([[3.0], [1.0], [3.0], [4.0]]), max_positions=3).positions
-    array([[1, 0, 1, 2]], dtype=uint16)
+    From more rows than ``max_positions`` on there are bins.
     """
-    columns = np.ascontiguousarray(values.T)
+    columns = read_only(np.ascontiguousarray(values.T))
     n_columns, n_rows = columns.shape
     table = new_rank_table(n_rows, n_columns, max_positions) if out is None else out
     for first, stop, order in _ordered_parts(columns):
@@ -107,25 +95,13 @@ def rank_columns(
 def order_rows(
     columns: NDArray[np.float64], starts: NDArray[np.intp] | None = None
 ) -> NDArray[np.int32]:
-    """Return the rows of each column in ascending order, equal values in row order.
+    """Return the rows of columns, (n_columns, n_rows), in ascending order, equal ones in row order.
 
-    Parameters
-    ----------
-    columns : ndarray of float64, shape (n_columns, n_rows)
-    starts : ndarray of int, shape (n_parts + 1,), optional
-        Where each part of the rows starts, and the number of rows; only inside a part are rows
-        put in order.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> order_rows(np.array([[3.0, 1.0, 3.0]]))
-    array([[1, 0, 2]], dtype=int32)
-    >>> order_rows(np.array([[3.0, 1.0, 3.0, 2.0]]), np.array([0, 2, 4]))
-    array([[1, 0, 3, 2]], dtype=int32)
+    With starts, shape (n_parts + 1,), of each part of the rows and the end of the last, rows are
+    put in order only inside a part.
     """
     whole = np.empty(columns.shape, dtype=np.int32)
-    for first, stop, order in _ordered_parts(columns, starts):
+    for first, stop, order in _ordered_parts(read_only(columns), starts):
         whole[first:stop] = order
     return whole
 
@@ -161,6 +137,21 @@ def part_of_table(table: RankTable, start: int, stop: int) -> RankTable:
     )
 
 
+def read_only_table(table: RankTable) -> RankTable:
+    """Return a view of a table that cannot be written to."""
+    return RankTable(
+        read_only(table.positions),
+        read_only(table.sorted_values),
+        read_only(table.has_ties),
+        read_only(table.n_levels),
+        table.has_bins,
+    )
+
+
+# The same inside of kernels.
+freeze_table = kernel(read_only_table)
+
+
 def take_ranks(table: RankTable, columns: NDArray[np.intp]) -> RankTable:
     """Return a copy of the ranks of these columns."""
     return RankTable(
@@ -184,7 +175,7 @@ def put_ranks(
 
 @kernel
 def _count_bits(n_numbers: int) -> np.uint64:
-    """Return how many bits tell so many numbers apart."""
+    """Return how many bits distinguish so many numbers."""
     n_bits = np.uint64(0)
     while (np.uint64(1) << n_bits) < np.uint64(n_numbers):
         n_bits += np.uint64(1)
@@ -336,7 +327,7 @@ def _write_bins(
     n_light_bins = n_bins - 2 * n_heavy
     middles[:] = np.inf
     position = -1
-    share = -1
+    label = -1
     bottom = 0.0
     n_light_before = 0
     start = 0
@@ -344,17 +335,17 @@ def _write_bins(
         stop = _stop_of_value(column, order, start)
         value = column[order[start]]
         if n_distinct <= n_bins:
-            new_share = share + 1
+            new_label = label + 1
         elif n_light_bins < 1:
-            new_share = (start + stop) * n_bins // (2 * n_rows)
+            new_label = (start + stop) * n_bins // (2 * n_rows)
         elif (stop - start) * n_bins >= n_rows:
-            new_share = -2 - start
+            new_label = -2 - start
         else:
             n_light_after = n_light_before + stop - start
-            new_share = (n_light_before + n_light_after) * n_light_bins // (2 * n_light_rows)
+            new_label = (n_light_before + n_light_after) * n_light_bins // (2 * n_light_rows)
             n_light_before = n_light_after
-        if new_share != share:
-            share = new_share
+        if new_label != label:
+            label = new_label
             position += 1
             bottom = value
         middles[position] = 0.5 * bottom + 0.5 * value

@@ -5,22 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
-from umfi.forest.model import (
-    Growth,
-    RecordedTree,
-    Response,
-    new_recorded_tree,
-    new_scratch,
+from umfi.forest.categories import (
+    arrange_levels,
+    has_levels,
+    new_arranged,
+    new_slots,
+    table_of_tree,
 )
-from umfi.forest.ranks import RankTable
+from umfi.forest.model import Growth, RecordedTree, Response, new_recorded_tree, new_scratch
+from umfi.forest.ranks import RankTable, read_only_table
 from umfi.forest.tree import grow_tree, start_tree
 from umfi.jit import inlined_kernel, kernel
 
 __all__ = ["bin_by_cuts", "chi_squared", "drop_shuffled", "grow_recorded_tree"]
 
 
-@kernel
 def grow_recorded_tree(
     table: RankTable, response: Response, growth: Growth, seed: np.uint64, tree: int
 ) -> tuple[RecordedTree, RankTable, int, NDArray[np.uint32], NDArray[np.float64]]:
@@ -29,14 +28,22 @@ def grow_recorded_tree(
     The bootstrap is that of the forest with the same seed. The table is the one that the tree's
     cuts are about, with categories in the tree's own order.
     """
+    return _grow_recorded_tree(read_only_table(table), response, growth, seed, tree)
+
+
+@kernel
+def _grow_recorded_tree(
+    table: RankTable, response: Response, growth: Growth, seed: np.uint64, tree: int
+) -> tuple[RecordedTree, RankTable, int, NDArray[np.uint32], NDArray[np.float64]]:
     n_rows = response.values.shape[0]
     scratch = new_scratch(table, n_rows, response.n_classes)
     predictions = np.empty(n_rows)
     n_in_bag, n_out_of_bag = start_tree(scratch, response, growth, seed, tree)
-    own, slots = own_table(table), new_slots(table)
+    arranged, slots = new_arranged(table), new_slots(table)
+    own = table_of_tree(table, arranged)
     if has_levels(table):
         rows = scratch.in_bag[:n_in_bag]
-        arrange_levels(table, table.positions, n_rows, own, rows, response, scratch, slots)
+        arrange_levels(table, table.positions, n_rows, arranged, rows, response, scratch, slots)
     recorded = new_recorded_tree(2 * n_in_bag)
     n_nodes = grow_tree(
         own,
@@ -88,20 +95,16 @@ def drop_shuffled(
     feature_of: NDArray[np.int64],
     donors: NDArray[np.uint32],
 ) -> NDArray[np.float64]:
-    """Return the tree's predictions with each feature in turn taken from donors.
+    """Return the tree's predictions, (n_features, n_rows), with each feature taken from donors.
 
     A row whose path has no cut on a feature keeps its prediction, so only the others are dropped
-    again: a few features a row, however many the tree has.
+    again: a few features per row, however many the tree has.
 
     Parameters
     ----------
     predictions : of the rows as they are, shape (n_rows,)
     feature_of : the feature that a column belongs to, -1 for none, shape (n_columns,)
     donors : for each feature the row that each row takes it from, shape (n_features, n_rows)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_features, n_rows)
     """
     n_features, n_rows = donors.shape
     shuffled = np.empty((n_features, n_rows))
@@ -139,18 +142,9 @@ def bin_by_cuts(
 
 @kernel
 def chi_squared(bins: NDArray[np.int64], n_bins: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return Pearson's statistic of independence for each pair of binned features.
+    """Return Pearson's statistic of independence for each pair of features, zero on the diagonal.
 
-    Parameters
-    ----------
-    bins : shape (n_features, n_rows)
-        The bin of each row; every bin holds a row.
-    n_bins : shape (n_features,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n_features, n_features)
-        Symmetric, zero on the diagonal.
+    Bins, shape (n_features, n_rows), are numbers without gaps, of each feature so many.
     """
     n_features, n_rows = bins.shape
     statistics = np.zeros((n_features, n_features))

@@ -1,4 +1,4 @@
-"""The best cut of a node: over all places of a column, or at one random place."""
+"""The best cut of a node: over all gaps of a column, or at one random place."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.forest.model import Growth, Response, Scratch
+from umfi.forest.random import draw_below, draw_uniform
 from umfi.forest.ranks import RankTable
 from umfi.forest.scans import (
     LABEL_BITS,
@@ -16,24 +17,18 @@ from umfi.forest.scans import (
     are_pure,
     class_quality,
     response_quality,
-    scan_binned_classes,
     scan_classes,
     scan_responses,
 )
-from umfi.forest.streams import draw_below, draw_uniform
 from umfi.jit import inlined_kernel
 
 __all__ = ["Cut", "draw_feature", "find_cut", "threshold_between"]
 
 
 class Cut(NamedTuple):
-    """Where a node is cut.
+    """Where a node is cut: rows whose rank is at most the position go left.
 
-    Attributes
-    ----------
-    feature : the column, -1 when no drawn column can be cut
-    position : rows whose rank is at most this go left
-    is_perfect : whether both children are known to be leaves
+    The feature is -1 when no drawn column can be cut; a perfect cut has leaves for children.
     """
 
     feature: np.int64
@@ -49,7 +44,7 @@ def _last_position_up_to(
     n_left = high - low
     while n_left > 1:
         half = n_left >> 1
-        # Multiplied instead of branched upon, which nobody could predict.
+        # Multiplied instead of branched upon, which would be unpredictable.
         low += half * np.int64(sorted_values[low + half] <= threshold)
         n_left -= half
     return low
@@ -89,8 +84,8 @@ def _random_position(
     largest = sorted_values[high]
     if smallest == largest:
         return np.int64(-1)
-    share = draw_uniform(stream)
-    threshold = (1.0 - share) * smallest + share * largest
+    fraction = draw_uniform(stream)
+    threshold = (1.0 - fraction) * smallest + fraction * largest
     if threshold >= largest:  # Rounding must not leave the right child empty.
         threshold = smallest
     return _last_position_up_to(sorted_values, threshold, low, high)
@@ -107,7 +102,7 @@ def _gather_left(
     n_left = np.int64(0)
     for local in range(rows.shape[0]):
         row = rows[local]
-        # Written without a branch, which nobody could predict.
+        # Written without a branch, which would be unpredictable.
         left_rows[n_left] = row
         n_left += np.int64(positions[row] <= cut_position)
     return n_left
@@ -226,19 +221,24 @@ def find_cut(
                 best_feature, best_left, best_right, is_perfect = feature, left, right, True
         else:
             if response.n_classes == 0:
-                place = scan_responses(
+                scan = scan_responses(
                     positions, rows, sorted_values, has_ties, totals, scratch, best_quality
                 )
-            elif table.has_bins:
-                place = scan_binned_classes(positions, rows, totals, scratch, best_quality)
             else:
-                place = scan_classes(
-                    positions, rows, sorted_values, has_ties, totals, scratch, best_quality
+                scan = scan_classes(
+                    positions,
+                    rows,
+                    sorted_values,
+                    has_ties,
+                    table.has_bins,
+                    totals,
+                    scratch,
+                    best_quality,
                 )
-            best_quality = place.quality
-            is_perfect = place.is_perfect
-            if place.left >= 0:
-                best_feature, best_left, best_right = feature, place.left, place.right
+            best_quality = scan.quality
+            is_perfect = scan.is_perfect
+            if scan.left >= 0:
+                best_feature, best_left, best_right = feature, scan.left, scan.right
         if is_perfect:
             break
     if best_feature < 0:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.forest.averaged import Donors, add_changes, new_changes, place_of
-from umfi.forest.levels import arrange_levels, has_levels, new_slots, own_table
+from umfi.forest.categories import arrange_levels, has_levels, new_arranged, new_slots
 from umfi.forest.model import (
     Growth,
     RecordedTree,
@@ -20,11 +19,19 @@ from umfi.forest.model import (
     new_recorded_tree,
     new_scratch,
 )
-from umfi.forest.ranks import RankTable
-from umfi.forest.streams import start_stream
+from umfi.forest.random import start_stream
+from umfi.forest.ranks import RankTable, freeze_table, read_only_table
 from umfi.forest.tree import draw_bootstrap, grow_tree, put_in_bag
-from umfi.forest.votes import Tally, add_votes, new_tally
-from umfi.jit import kernel, tree_kernel
+from umfi.forest.votes import (
+    Donors,
+    Tally,
+    add_changes,
+    add_votes,
+    new_changes,
+    new_tally,
+    position_of,
+)
+from umfi.jit import kernel, read_only, tree_kernel
 
 __all__ = ["subsampled_totals"]
 
@@ -79,7 +86,7 @@ def _predict(
         node = np.uint32(0)
         feature = recorded.feature[node]
         while feature >= 0:
-            position = place_of(by_row, row, np.uint32(feature), table, slots, is_arranged)
+            position = position_of(by_row, row, np.uint32(feature), table, slots, is_arranged)
             # The children are neighbours; added instead of branched upon, which is hard to predict.
             is_right = position > recorded.cut[node]
             node = np.uint32(recorded.left[node] + is_right)
@@ -87,7 +94,6 @@ def _predict(
         predictions[row] = recorded.prediction[node]
 
 
-@kernel
 def subsampled_totals(
     table: RankTable,
     by_row: NDArray[np.uint16],
@@ -108,6 +114,25 @@ def subsampled_totals(
     by_row : the table's positions, a row's side by side, shape (n_rows, n_columns)
     is_scored : shape (n_rows,); other rows are learnt from, and get no votes
     """
+    frozen = read_only_table(table)
+    return _grow_forest(
+        frozen, read_only(by_row), response, growth, donors, is_scored, first_tree, n_trees, seed
+    )
+
+
+@kernel
+def _grow_forest(
+    table: RankTable,
+    by_row: NDArray[np.uint16],
+    response: Response,
+    growth: Growth,
+    donors: Donors,
+    is_scored: NDArray[np.bool_],
+    first_tree: int,
+    n_trees: int,
+    seed: np.uint64,
+) -> tuple[Tally, NDArray[np.float64]]:
+    """Return the tally of a block of trees, and its changes without each candidate."""
     n_rows, n_columns = by_row.shape
     n_gathered = growth.rows_per_tree
     scratch = new_scratch(table, n_gathered, response.n_classes)
@@ -117,10 +142,15 @@ def subsampled_totals(
     gathered = Response(
         np.empty(n_gathered), np.empty(n_gathered, dtype=np.int32), response.n_classes
     )
-    own, slots = own_table(table), new_slots(table)
-    gathered_table = RankTable(
-        positions, own.sorted_values, own.has_ties, table.n_levels, table.has_bins
+    arranged, slots = new_arranged(table), new_slots(table)
+    arranged = RankTable(
+        positions, arranged.sorted_values, arranged.has_ties, arranged.n_levels, table.has_bins
     )
+    own = freeze_table(arranged)
+    if not has_levels(table):
+        own = RankTable(
+            own.positions, table.sorted_values, table.has_ties, table.n_levels, table.has_bins
+        )
     recorded = new_recorded_tree(2 * n_gathered)
     changes = new_changes(donors, n_rows, response.n_classes)
     last_row = np.empty(donors.order.shape[0], dtype=np.int64)
@@ -134,11 +164,9 @@ def subsampled_totals(
         )
         if has_levels(table):
             rows = scratch.in_bag[:n_in_bag]
-            arrange_levels(
-                table, positions, n_in_bag, gathered_table, rows, gathered, scratch, slots
-            )
+            arrange_levels(table, positions, n_in_bag, arranged, rows, gathered, scratch, slots)
         grow_tree(
-            gathered_table,
+            own,
             gathered,
             growth,
             scratch,

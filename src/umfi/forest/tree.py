@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.forest.model import Growth, RecordedTree, Response, Scratch
+from umfi.forest.random import count_draws, draw_below, start_stream
 from umfi.forest.ranks import RankTable
 from umfi.forest.scans import LABEL_BITS, NodeTotals
 from umfi.forest.splits import find_cut
-from umfi.forest.streams import count_draws, draw_below, start_stream
 from umfi.jit import inlined_kernel, tree_kernel
 
 __all__ = ["draw_among_largest", "draw_bootstrap", "grow_tree", "put_in_bag", "start_tree"]
@@ -61,7 +61,7 @@ def start_tree(
     n_out_of_bag = np.uint64(0)
     for row in range(scratch.weights.shape[0]):
         weight = scratch.weights[row]
-        # Every row is written without a branch, which nobody could predict, and there is room.
+        # Every row is written without a branch, which would be unpredictable, and there is room.
         put_in_bag(scratch, row, weight, response.values[row], response.labels[row])
         scratch.in_bag[n_in_bag] = row
         scratch.out_of_bag[n_out_of_bag] = row
@@ -145,7 +145,7 @@ def _partition(
     n_moved = np.int64(0)
     for local in range(rows.shape[0]):
         row = rows[local]
-        # Written to both sides without a branch, which nobody could predict.
+        # Written to both sides without a branch, which would be unpredictable.
         goes_left = np.int64(positions[row] <= cut)
         rows[n_left] = row
         moved[n_moved] = row
@@ -215,16 +215,11 @@ def grow_tree(
     predictions : written at out-of-bag rows, shape (n_rows,)
         Mean response of the leaf, or its commonest class.
     recorded : written only when recording
-    is_recording : bool
-    is_whole : bool
-        Whether every branch is grown, or only those that an out-of-bag row reaches.
+    is_whole : whether every branch is grown, or only those that an out-of-bag row reaches
     candidate_of : the candidate that a column belongs to, -1 for none, shape (n_columns,)
         While recording, out-of-bag rows are taken to reach both sides of a cut on a candidate.
 
-    Returns
-    -------
-    int
-        The number of nodes recorded.
+    Returns the number of nodes recorded.
     """
     stack = scratch.stack
     stack[0, 0] = 0

@@ -1,4 +1,4 @@
-"""nu(columns): how well a set of columns tells the response; one power a file."""
+"""nu(columns): how well a set of columns predicts the response; one power a file."""
 
 from __future__ import annotations
 
@@ -14,21 +14,18 @@ from umfi.data.reading import read_table
 from umfi.data.target import Target, Task
 from umfi.errors import InputError, unknown_name
 from umfi.execution import Streams, count_workers
-from umfi.power.boosting import boosting
-from umfi.power.estimator import EstimatorPower
+from umfi.power.estimator import CallablePower, EstimatorPower, boosting, neural_network
 from umfi.power.foci import FociPower
 from umfi.power.forest import ForestPower
-from umfi.power.function import CallablePower
 from umfi.power.knn import KnnPower
-from umfi.power.linear import LinearContest, LinearPower
-from umfi.power.measures import find_measure, score_answers
-from umfi.power.network import neural_network
+from umfi.power.linear import LinearClosedForm, LinearPower
+from umfi.power.measures import find_measure, score_predictions
 from umfi.power.predicting import (
     Averages,
     Comparison,
     PredictingPower,
-    compare_answers,
     compare_averages,
+    compare_predictions,
 )
 from umfi.power.qmd import QmdPower
 
@@ -41,16 +38,21 @@ __all__ = [
     "FociPower",
     "ForestPower",
     "KnnPower",
+    "LinearClosedForm",
     "LinearContest",
     "LinearPower",
     "PredictingPower",
     "QmdPower",
     "compare_answers",
     "compare_averages",
+    "compare_predictions",
     "find_power",
     "predictive_power",
     "score_columns",
 ]
+
+LinearContest = LinearClosedForm  # Renamed.
+compare_answers = compare_predictions  # Renamed.
 
 # By name: from the task to the power.
 POWERS: dict[str, Callable[[Task], PredictivePower]] = {
@@ -112,10 +114,7 @@ def score_columns(
     power: PredictivePower, columns: Columns, target: Target, seed: np.random.SeedSequence
 ) -> float:
     """Return the score of the columns, checked to be a finite number."""
-    return _checked(power.score(columns, target, seed), power, columns)
-
-
-def _checked(score: Any, power: PredictivePower, columns: Columns) -> float:
+    score: Any = power.score(columns, target, seed)
     is_number = isinstance(score, int | float | np.number) and not isinstance(score, complex)
     if not is_number or not np.isfinite(score):
         raise InputError(
@@ -136,7 +135,7 @@ def predictive_power(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> float:
-    """Return how well the columns tell the response: one score, larger is better.
+    """Return how well the columns predict the response: one score, larger is better.
 
     Parameters
     ----------
@@ -173,6 +172,6 @@ def predictive_power(
     count_workers(n_jobs)
     seed = Streams.from_random_state(random_state).seed("predictive_power")
     if isinstance(chosen, ForestPower):
-        answers = chosen.predict(columns, target, seed, n_jobs=n_jobs)
-        return score_answers(find_measure(chosen.measure, target.task), answers, target)
+        predictions = chosen.predict(columns, target, seed, n_jobs=n_jobs)
+        return score_predictions(find_measure(chosen.measure, target.task), predictions, target)
     return score_columns(chosen, columns, target, seed)

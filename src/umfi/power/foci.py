@@ -45,8 +45,8 @@ class FociPower:
     response alone. The estimate lies around 0 for columns that say nothing, often below, and is
     never floored.
 
-    With classes, the two sums run over the indicators of all classes. For a share p of rows in a
-    class and a share s of rows that are in it with their nearest row, an indicator adds
+    With classes, the two sums run over the indicators of all classes. For a proportion p of rows in
+    a class and a proportion s of rows that are in it with their nearest row, an indicator adds
     p (s - p²) above and p² (1 - p) below, up to a common factor.
 
     Examples
@@ -98,51 +98,51 @@ def nearest_rows(points: NDArray[np.float64], rng: np.random.Generator) -> NDArr
     Equal rows are each other's nearest, so only rows that have no equal are searched for, among
     rows that all differ: ties make it faster, not slower. There must be two different rows.
     """
-    places, place_of_row, n_copies = np.unique(
+    distinct, point_of_row, n_copies = np.unique(
         points, axis=0, return_inverse=True, return_counts=True
     )
-    place_of_row = place_of_row.reshape(-1)
+    point_of_row = point_of_row.reshape(-1)
     lonely = np.flatnonzero(n_copies == 1)
-    place, candidate = _nearest_places(places, lonely)
+    point, candidate = _nearest_points(distinct, lonely)
     # A race in which each candidate runs as often as it has rows: all these rows are as likely.
     arrival = rng.exponential(size=len(candidate)) / n_copies[candidate]
-    order = np.lexsort((arrival, place))
-    winners = order[np.unique(place[order], return_index=True)[1]]
-    nearest_place = np.arange(len(places))
-    nearest_place[place[winners]] = candidate[winners]
+    order = np.lexsort((arrival, point))
+    winners = order[np.unique(point[order], return_index=True)[1]]
+    nearest_point = np.arange(len(distinct))
+    nearest_point[point[winners]] = candidate[winners]
 
-    by_place = np.argsort(place_of_row, kind="stable")
+    by_point = np.argsort(point_of_row, kind="stable")
     first = np.cumsum(n_copies) - n_copies
-    nearest, has_copy = nearest_place[place_of_row], n_copies[place_of_row] > 1
-    number_in_place = np.empty(len(points), dtype=np.intp)
-    number_in_place[by_place] = np.arange(len(points)) - first[place_of_row[by_place]]
-    # Steps of 1 to all but itself, around the rows of the place, reach each other row alike.
+    nearest, has_copy = nearest_point[point_of_row], n_copies[point_of_row] > 1
+    number_at_point = np.empty(len(points), dtype=np.intp)
+    number_at_point[by_point] = np.arange(len(points)) - first[point_of_row[by_point]]
+    # Steps of 1 to all but itself, around the rows at the point, reach each other row alike.
     steps = rng.integers(has_copy, n_copies[nearest])
-    number = (np.where(has_copy, number_in_place, 0) + steps) % n_copies[nearest]
-    rows: NDArray[np.intp] = by_place[first[nearest] + number]
+    number = (np.where(has_copy, number_at_point, 0) + steps) % n_copies[nearest]
+    rows: NDArray[np.intp] = by_point[first[nearest] + number]
     return rows
 
 
-def _nearest_places(
-    places: NDArray[np.float64], sought: NDArray[np.intp]
+def _nearest_points(
+    distinct: NDArray[np.float64], sought: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return pairs: each place sought, as often as it has nearest other places, and these."""
+    """Return pairs: each point sought, as often as it has nearest other points, and these."""
     pairs = [(sought[:0], sought[:0])]
-    if places.shape[1] > MAX_TREE_COLUMNS:
-        for block in row_blocks(sought, len(places)):
-            distances = cdist(places[block], places)
+    if distinct.shape[1] > MAX_TREE_COLUMNS:
+        for block in row_blocks(sought, len(distinct)):
+            distances = cdist(distinct[block], distinct)
             distances[np.arange(len(block)), block] = np.inf
             radius = distances.min(axis=1, keepdims=True) * EQUAL_DISTANCE
             row, candidate = np.nonzero(distances <= radius)
             pairs.append((block[row], candidate))
     else:
-        tree = cKDTree(places)
-        distances, found = tree.query(places[sought], k=3)  # Itself, the nearest and the next.
+        tree = cKDTree(distinct)
+        distances, found = tree.query(distinct[sought], k=3)  # Itself, the nearest and the next.
         radius = distances[:, 1] * EQUAL_DISTANCE
         is_sole = (found[:, 0] == sought) & (distances[:, 2] > radius)
         pairs.append((sought[is_sole], found[is_sole, 1]))
-        balls = tree.query_ball_point(places[sought[~is_sole]], radius[~is_sole])
-        for place, ball in zip(sought[~is_sole], balls, strict=True):
-            candidate = np.array([other for other in ball if other != place], dtype=np.intp)
-            pairs.append((np.full(len(candidate), place), candidate))
+        balls = tree.query_ball_point(distinct[sought[~is_sole]], radius[~is_sole])
+        for point, ball in zip(sought[~is_sole], balls, strict=True):
+            candidate = np.array([other for other in ball if other != point], dtype=np.intp)
+            pairs.append((np.full(len(candidate), point), candidate))
     return np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])

@@ -25,7 +25,7 @@ from umfi.forest import (
     out_of_bag_totals,
     subsampled_totals,
 )
-from umfi.power.measures import Answers, check_measure
+from umfi.power.measures import Predictions, check_measure
 from umfi.power.predicting import Averages, PredictingPower, count_donors, join_front
 
 __all__ = ["ForestPower", "forest_response"]
@@ -65,18 +65,18 @@ class ForestPower(PredictingPower):
         random of a table whose trees do not take all rows.
     measure : str, optional
         What the score is. ``"r2"`` by default: for classes, R² of their indicators, 1 - the
-        quadratic loss of the trees' shares / that of the class rates. Also ``"information"``, and
+        quadratic loss of the trees' votes / that of the class rates. Also ``"information"``, and
         for classes ``"accuracy"``, ``"balanced_accuracy"``, ``"auc"`` (the mean over classes, each
         against the rest), ``"log_loss"`` (as the mean log-likelihood, so that larger is better),
-        ``"brier"`` (1 - the mean squared distance of the trees' shares from the true class) or
+        ``"brier"`` (1 - the mean squared distance of the trees' votes from the true class) or
         ``"information"``. Information is in nats: -½ log(1 - R²), or the entropy of the classes
-        minus their cross-entropy, with shares drawn towards how common the classes are as far as
-        predicts best. Shares vary about half as much from run to run, beside their size, as votes
-        do.
+        minus their cross-entropy, with proportions of votes shrunken towards the class rates as far
+        as predicts best. Proportions of votes vary about half as much from run to run, beside their
+        size, as majority votes do.
 
     Notes
     -----
-    Up to 4,096 rows every place between two values is tried as a cut. Longer columns are told in
+    Up to 4,096 rows every gap between two values is tried as a cut. Longer columns have
     4,096 bins of about equally many rows.
 
     Examples
@@ -127,8 +127,8 @@ class ForestPower(PredictingPower):
         *,
         n_jobs: int | None = 1,
         is_every_row_scored: bool = False,
-    ) -> Answers:
-        """Return what the trees that have not seen a row predict of it: their mean or shares.
+    ) -> Predictions:
+        """Return what the trees that have not seen a row predict of it: their mean or votes.
 
         Methods run many forests side by side, each on one worker; a forest on its own can have
         its trees grown by several. Of long tables 100,000 rows are scored, unless all are asked
@@ -138,7 +138,9 @@ class ForestPower(PredictingPower):
         is_scored = np.ones(target.n_rows, dtype=bool)
         if not is_every_row_scored:
             is_scored = _draw_scored(target.n_rows, stream)
-        return _answers(self._count_votes(columns.ranks, target, stream, is_scored, n_jobs), target)
+        return _to_predictions(
+            self._count_votes(columns.ranks, target, stream, is_scored, n_jobs), target
+        )
 
     def average_out(
         self,
@@ -192,7 +194,7 @@ class ForestPower(PredictingPower):
         changes /= np.maximum(tally.n_votes, 1)[:, np.newaxis]
         if target.task == "regression":
             changes = changes[:, :, 0] * target.largest_deviation
-        return Averages(_answers(tally, target), changes)
+        return Averages(_to_predictions(tally, target), changes)
 
     def _count_votes(
         self,
@@ -206,7 +208,7 @@ class ForestPower(PredictingPower):
 
         n_rows = target.n_rows
         by_row = np.ascontiguousarray(table.positions.T) if growth.rows_per_tree < n_rows else None
-        nobody = no_donors(len(table.positions), n_rows)
+        no_candidates = no_donors(len(table.positions), n_rows)
 
         # Votes are whole numbers, and add up the same however they are divided. Means round, so
         # they are added up block by block whatever the number of workers.
@@ -218,15 +220,17 @@ class ForestPower(PredictingPower):
             trees = (first_tree, min(n_together, self.n_trees - first_tree), stream)
             if by_row is None:
                 return out_of_bag_totals(table, response, growth, *trees)
-            return subsampled_totals(table, by_row, response, growth, nobody, is_scored, *trees)[0]
+            return subsampled_totals(
+                table, by_row, response, growth, no_candidates, is_scored, *trees
+            )[0]
 
         blocks: list[TaskName] = [(first,) for first in range(0, self.n_trees, n_together)]
         grown: Iterable[Tally]
         if n_jobs == 1:
             grown = map(grow_block, blocks)
         else:
-            answers = run_tasks(grow_block, blocks, n_jobs=n_jobs, progress=False)
-            grown = (answers[block] for block in blocks)
+            tallies = run_tasks(grow_block, blocks, n_jobs=n_jobs, progress=False)
+            grown = (tallies[block] for block in blocks)
         return reduce(lambda sum_, one: Tally(sum_[0] + one[0], sum_[1] + one[1]), grown)
 
 
@@ -239,13 +243,13 @@ def _draw_scored(n_rows: int, stream: np.uint64) -> NDArray[np.bool_]:
     return is_scored
 
 
-def _answers(tally: Tally, target: Target) -> Answers:
-    """Return the mean or shares of the trees that had not seen a row, NaN where there is none."""
+def _to_predictions(tally: Tally, target: Target) -> Predictions:
+    """Return the mean or votes of the trees that had not seen a row, NaN where there is none."""
     means = tally.totals / np.maximum(tally.n_votes, 1)[:, np.newaxis]
     means[tally.n_votes == 0] = np.nan
     if target.task == "regression":
-        return Answers(target.unstandardise(means[:, 0]))
-    return Answers(means, tally.n_votes.astype(np.float64))
+        return Predictions(target.unstandardise(means[:, 0]))
+    return Predictions(means, tally.n_votes.astype(np.float64))
 
 
 def forest_response(target: Target) -> Response:

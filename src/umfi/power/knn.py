@@ -122,8 +122,8 @@ class KnnPower:
 
 def _count_equal(points: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return how many points are equal to each, itself included; shape (n_points,)."""
-    _, place, n_equal = np.unique(points, axis=0, return_inverse=True, return_counts=True)
-    return np.asarray(n_equal[place.reshape(-1)], dtype=np.intp)
+    _, point_of_row, n_equal = np.unique(points, axis=0, return_inverse=True, return_counts=True)
+    return np.asarray(n_equal[point_of_row.reshape(-1)], dtype=np.intp)
 
 
 def _kth_distance(

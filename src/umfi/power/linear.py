@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from umfi.data.columns import Columns
 from umfi.data.target import Target, centred_responses
 from umfi.errors import InputError
-from umfi.power.measures import Answers, check_measure, class_rates
+from umfi.power.measures import Predictions, check_measure, class_rates
 from umfi.power.points import distinct_numbers, to_unit_variance
 from umfi.power.predicting import Averages, PredictingPower
 
-__all__ = ["LinearContest", "LinearPower"]
+__all__ = ["LinearClosedForm", "LinearPower"]
 
 # Penalties that are tried beside none, in units of the mean size of the columns' directions.
 PENALTIES = np.logspace(-3.0, 4.0, 15)
@@ -30,7 +30,7 @@ class LinearPower(PredictingPower):
     """Leave-one-out score of a linear model: R² or any other measure, in closed form.
 
     Ridge regression with the penalty that predicts best, none among them, leaving out one row
-    after the other. Classes are told by the largest of the fits to their indicators.
+    after the other. Classes are predicted by the largest of the fits to their indicators.
 
     Parameters
     ----------
@@ -70,10 +70,6 @@ class LinearPower(PredictingPower):
             )
         check_measure(self.measure)
 
-    def predict(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> Answers:
-        """Return what is predicted of each row by the fit to all others."""
-        return self.average_out(columns, [], target, seed).known
-
     def average_out(
         self,
         context: Columns,
@@ -96,26 +92,25 @@ class LinearPower(PredictingPower):
         values = np.concatenate([*blocks, _standardise(context)], axis=1)
         fit = _fit(values, response, self.penalty)
         errors = _leave_out(fit.residuals, fit.diagonal, response)
-        told = response - errors
-        known = _make_answers(told, target)
+        predicted = response - errors
+        known = _to_predictions(predicted, target)
         changes = np.empty((len(blocks), *known.values.shape))
         for candidate, block in enumerate(blocks):
             # A row that is left out moves the coefficients G y by G_i times its error.
-            known_by_others = 0.0 if donors is None else block[donors].mean(axis=1)
-            moved = block - known_by_others
+            moved = block if donors is None else block - block[donors].mean(axis=1)
             coefficients = (block.T @ fit.basis * (fit.weights / fit.sizes)) @ fit.basis.T
             own = np.einsum("ij,ji->i", moved, coefficients)[:, np.newaxis]
-            told_by_block = moved @ (coefficients @ response) - own * errors
-            changes[candidate] = _make_answers(told - told_by_block, target).values - known.values
+            by_block = moved @ (coefficients @ response) - own * errors
+            changes[candidate] = _to_predictions(predicted - by_block, target).values - known.values
         return Averages(known, changes)
 
 
-class LinearContest:
-    """Scores of candidates beside what linear removal of them leaves of a table, in closed form.
+class LinearClosedForm:
+    """Predictions by candidates and what linear removal of them leaves, in closed form.
 
     Each row is predicted by a model that has not seen it, and from columns that were removed
     without it. Removal by all rows would leave columns that are orthogonal to the candidates in
-    these very rows, so that a model fitted to some of them would tell the others wrong.
+    these very rows, so that a model fitted to some of them would predict the others wrong.
 
     Parameters
     ----------
@@ -127,11 +122,11 @@ class LinearContest:
     Notes
     -----
     A linear model of what is left beside all candidates is a linear model of the columns as they
-    are beside all candidates, because removal only moves shares of the candidates' coefficients.
+    are beside all candidates, because removal only changes the candidates' coefficients.
     Its matrix M is that of the table without M C (Cᵀ M C)⁻¹ Cᵀ M, with C the candidates, which are
-    not penalised. What is left of the columns is orthogonal to the candidates, so it tells what the
-    whole model tells less what the candidates tell without it; and one candidate beside it adds
-    what it tells alone.
+    not penalised. What is left of the columns is orthogonal to the candidates, so it predicts what
+    the whole model predicts less what the candidates predict without it; and one candidate beside
+    it adds what it predicts alone.
 
     For a linear model, columns that are uncorrelated have nothing in common, so booleans and
     categories are removed as the numbers they are.
@@ -139,13 +134,13 @@ class LinearContest:
     Examples
     --------
     >>> import umfi
-    >>> from umfi.power.measures import score_answers
+    >>> from umfi.power.measures import score_predictions
     >>> from umfi.data.reading import read_table
     >>> X, y = umfi.datasets.simulate("correlation", n=200, random_state=0)
     >>> columns, target, _ = read_table(X, y)
-    >>> contest = LinearContest(LinearPower(), columns, target)
-    >>> [found] = contest.average_out([[columns.select([1])]])
-    >>> [round(score_answers("r2", one, target), 1) for one in (found.known, found.without(0))]
+    >>> closed_form = LinearClosedForm(LinearPower(), columns, target)
+    >>> [found] = closed_form.average_out([[columns.select([1])]])
+    >>> [round(score_predictions("r2", one, target), 1) for one in (found.known, found.without(0))]
     [1.0, 0.6]
     """
 
@@ -154,71 +149,63 @@ class LinearContest:
         self._response = centred_responses(target)
         self._fit = _fit(_standardise(columns), self._response, power.penalty)
 
-    def average_out(self, contests: Sequence[Sequence[Columns]]) -> list[Averages]:
+    def average_out(self, candidates: Sequence[Sequence[Columns]]) -> list[Averages]:
         """Return what a fit on what is left and all candidates predicts, with and without each.
 
-        Parameters
-        ----------
-        contests : sequence of sequences of Columns
-            The candidates that are removed together, a feature and copies of it.
+        Each of the sequences holds candidates that are removed together, a feature and copies of
+        it.
         """
         found: dict[int, Averages] = {}
-        for places, values, widths in _stack(contests):
-            # What is left is orthogonal to all candidates, so each adds what it tells alone.
-            alone = [_tell_alone(block, self._response) for block in _blocks(values, widths)]
-            whole = self._tell_rest(values) + np.sum(alone, axis=0)
-            for position, place in enumerate(places):
-                known = _make_answers(whole[position], self._target)
-                changes = [
-                    _make_answers(whole[position] - one[position], self._target).values
-                    - known.values
-                    for one in alone
+        for numbers, values, widths in _stack(candidates):
+            # What is left is orthogonal to all candidates, so each adds what it predicts alone.
+            alone = [_predict_alone(block, self._response) for block in _blocks(values, widths)]
+            whole = self._predict_from_rest(values) + np.sum(alone, axis=0)
+            for position, number in enumerate(numbers):
+                known = _to_predictions(whole[position], self._target)
+                without = [
+                    _to_predictions(whole[position] - one[position], self._target) for one in alone
                 ]
-                found[place] = Averages(known, np.array(changes))
-        return [found[place] for place in range(len(contests))]
+                changes = np.array([one.values - known.values for one in without])
+                found[number] = Averages(known, changes)
+        return [found[number] for number in range(len(candidates))]
 
-    def statistics(self, contests: Sequence[Sequence[Columns]]) -> list[list[float]]:
+    def statistics(self, candidates: Sequence[Sequence[Columns]]) -> list[list[float]]:
         """Return what a test compares: how much each candidate explains of what the rest does not.
 
         As the cube root of the squares, because sums of squares of few columns lean far to the
         right, and their cube roots are all but normal (Wilson and Hilferty 1931).
         """
         total = float(np.sum(self._response**2))
-        found: list[list[float]] = [[] for _ in contests]
-        for places, values, widths in _stack(contests):
-            unexplained = self._response - self._tell_rest(values)
+        found: list[list[float]] = [[] for _ in candidates]
+        for numbers, values, widths in _stack(candidates):
+            unexplained = self._response - self._predict_from_rest(values)
             for block in _blocks(values, widths):
                 projected = block.transpose(0, 2, 1) @ unexplained
                 explained = projected * (_invert(block.transpose(0, 2, 1) @ block) @ projected)
-                for place, one in zip(places, explained.sum(axis=(1, 2)), strict=True):
-                    found[place].append(float(np.cbrt(max(one, 0.0) / total)))
+                for number, one in zip(numbers, explained.sum(axis=(1, 2)), strict=True):
+                    found[number].append(float(np.cbrt(max(one, 0.0) / total)))
         return found
 
-    def _tell_rest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what removal of all candidates leaves tells of each row without it."""
+    def _predict_from_rest(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what is predicted of each row without it from what removal leaves."""
         whole = self._response - _leave_out(*self._fit.beside(values), self._response)
-        return whole - _tell_alone(values, self._response)
+        return whole - _predict_alone(values, self._response)
 
 
 def _stack(
-    contests: Sequence[Sequence[Columns]],
+    candidates: Sequence[Sequence[Columns]],
 ) -> Iterator[tuple[list[int], NDArray[np.float64], tuple[int, ...]]]:
-    """Yield contests of one shape together, so that matrices are read from memory once for all.
+    """Yield candidates of one shape together, so that matrices are read from memory once for all.
 
-    Yields
-    ------
-    places : list of int
-        Which contests they are.
-    values : ndarray, shape (n_contests, n_rows, n_columns)
-        The candidates of each beside each other.
-    widths : tuple of int
-        How many columns each candidate has.
+    That is which they are; their values beside each other, shape (n_alike, n_rows, n_columns); and
+    how many columns each candidate has.
     """
-    blocks = [[_standardise(candidate) for candidate in candidates] for candidates in contests]
+    blocks = [[_standardise(candidate) for candidate in together] for together in candidates]
     shapes = [tuple(block.shape[1] for block in own) for own in blocks]
     for shape in dict.fromkeys(shapes):
-        places = [place for place, own_shape in enumerate(shapes) if own_shape == shape]
-        yield places, np.stack([np.concatenate(blocks[place], axis=1) for place in places]), shape
+        numbers = [number for number, own_shape in enumerate(shapes) if own_shape == shape]
+        values = np.stack([np.concatenate(blocks[number], axis=1) for number in numbers])
+        yield numbers, values, shape
 
 
 def _blocks(values: NDArray[np.float64], widths: Sequence[int]) -> Iterator[NDArray[np.float64]]:
@@ -228,46 +215,26 @@ def _blocks(values: NDArray[np.float64], widths: Sequence[int]) -> Iterator[NDAr
 
 
 class _Fit(NamedTuple):
-    """A fit to centred responses: M = 1 - B W Bᵀ turns these into residuals.
+    """A fit to centred responses: M = 1 - B W Bᵀ turns these into residuals."""
 
-    Attributes
-    ----------
-    residuals : ndarray, shape (n_rows, n_responses)
-        M y.
-    diagonal : ndarray, shape (n_rows,)
-        Of M.
-    basis : ndarray, shape (n_rows, rank)
-        B, orthonormal directions of the columns.
-    weights : ndarray, shape (rank,)
-        W: 1 for least squares, less for directions that are shrunken.
-    sizes : ndarray, shape (rank,)
-        Squared sizes of the directions.
-    """
-
-    residuals: NDArray[np.float64]
-    diagonal: NDArray[np.float64]
-    basis: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    sizes: NDArray[np.float64]
+    residuals: NDArray[np.float64]  # M y, (n_rows, n_responses).
+    diagonal: NDArray[np.float64]  # Of M, (n_rows,).
+    basis: NDArray[np.float64]  # B, orthonormal directions of the columns, (n_rows, rank).
+    weights: NDArray[np.float64]  # W, (rank,): 1 for least squares, less where it is shrunken.
+    sizes: NDArray[np.float64]  # Squared sizes of the directions, (rank,).
 
     def beside(
         self, values: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return residuals and diagonals with more columns, which are not penalised.
 
-        Parameters
-        ----------
-        values : ndarray, shape (n_contests, n_rows, n_more)
-
-        Returns
-        -------
-        residuals : ndarray, shape (n_contests, n_rows, n_responses)
-        diagonals : ndarray, shape (n_contests, n_rows)
+        Values have shape (n_alike, n_rows, n_more), residuals (n_alike, n_rows, n_responses), and
+        diagonals (n_alike, n_rows).
         """
-        n_contests, n_rows, n_more = values.shape
+        n_alike, n_rows, n_more = values.shape
         side_by_side = np.moveaxis(values, 0, 1).reshape(n_rows, -1)
         shrunken = self.weights[:, np.newaxis] * (self.basis.T @ side_by_side)
-        images = (side_by_side - self.basis @ shrunken).reshape(n_rows, n_contests, n_more)
+        images = (side_by_side - self.basis @ shrunken).reshape(n_rows, n_alike, n_more)
         images = np.moveaxis(images, 0, 1)
         weights = images @ _invert(values.transpose(0, 2, 1) @ images)
         residuals = self.residuals - weights @ (values.transpose(0, 2, 1) @ self.residuals)
@@ -278,11 +245,11 @@ def _fit(values: NDArray[np.float64], response: NDArray[np.float64], penalty: fl
     """Return the fit to standardised columns, with the best penalty if none is given."""
     n_rows = len(values)
     basis, sizes = _find_directions(values)
-    told = basis.T @ response
+    projected = basis.T @ response
 
     def fit(tried: float) -> _Fit:
         weights = sizes / (sizes + tried)
-        residuals = response - basis @ (weights[:, np.newaxis] * told)
+        residuals = response - basis @ (weights[:, np.newaxis] * projected)
         return _Fit(residuals, 1.0 - basis**2 @ weights, basis, weights, sizes)
 
     def squared_errors(made: _Fit) -> float:
@@ -321,16 +288,12 @@ def _standardise(columns: Columns) -> NDArray[np.float64]:
     return to_unit_variance(distinct_numbers(columns))
 
 
-def _tell_alone(values: NDArray[np.float64], response: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what least squares on these columns tells of each row without it.
+def _predict_alone(
+    values: NDArray[np.float64], response: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what least squares on these columns predicts of each row without it.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n_contests, n_rows, n_columns)
-
-    Returns
-    -------
-    ndarray, shape (n_contests, n_rows, n_responses)
+    Values have shape (n_alike, n_rows, n_columns), predictions (n_alike, n_rows, n_responses).
     """
     weights = values @ _invert(values.transpose(0, 2, 1) @ values)
     residuals = response - values @ (weights.transpose(0, 2, 1) @ response)
@@ -357,16 +320,12 @@ def _leave_out(
 ) -> NDArray[np.float64]:
     """Return what is left of each row when it is predicted without itself.
 
-    Parameters
-    ----------
-    residuals : ndarray, shape (..., n_rows, n_responses)
-    diagonal : ndarray, shape (..., n_rows)
-        Of M, before the intercept.
-    response : ndarray, shape (n_rows, n_responses)
+    Residuals have shape (..., n_rows, n_responses); the diagonal, shape (..., n_rows), is that of M
+    before the intercept.
     """
     n_rows = len(response)
     diagonal = diagonal - 1.0 / n_rows
-    # A row that alone decides its own fit is told by the mean of the others.
+    # A row that alone decides its own fit is predicted by the mean of the others.
     is_own = diagonal <= NEGLIGIBLE_SIZE * np.maximum(diagonal.mean(axis=-1, keepdims=True), 0.0)
     left_out = residuals / np.where(is_own, 1.0, diagonal)[..., np.newaxis]
     if not is_own.any():
@@ -374,9 +333,9 @@ def _leave_out(
     return np.where(is_own[..., np.newaxis], response * n_rows / (n_rows - 1.0), left_out)
 
 
-def _make_answers(told: NDArray[np.float64], target: Target) -> Answers:
+def _to_predictions(deviations: NDArray[np.float64], target: Target) -> Predictions:
     """Return predictions of the response from those of its deviations from the mean."""
     if target.task == "regression":
-        return Answers(target.unstandardise(told[:, 0]))
-    shares = np.clip(told + class_rates(target), 0.0, 1.0)
-    return Answers(shares / shares.sum(axis=1, keepdims=True), n_voices=target.n_rows)
+        return Predictions(target.unstandardise(deviations[:, 0]))
+    rates = np.clip(deviations + class_rates(target), 0.0, 1.0)
+    return Predictions(rates / rates.sum(axis=1, keepdims=True), n_votes=target.n_rows)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from umfi.data.columns import Columns
 from umfi.data.target import Target, Task
 from umfi.power.measures import (
-    Answers,
+    Predictions,
+    class_rates,
     find_measure,
+    indicators_of,
     measures_of,
-    quadratic_gain,
-    removal_influences,
-    score_answers,
     score_nothing,
+    score_predictions,
     score_rows,
 )
 
@@ -27,35 +27,33 @@ __all__ = [
     "Averages",
     "Comparison",
     "PredictingPower",
-    "compare_answers",
     "compare_averages",
+    "compare_predictions",
     "count_donors",
     "join_front",
+    "quadratic_gain",
+    "removal_influences",
 ]
 
 # Rows that lend a row their values of a candidate, in each fit; a forest gives a row about 37
 # times as many. Tests have many candidates, and fewer donors do: benchmarks/one_fit.py.
 N_DONORS, N_TEST_DONORS = 8, 4
-# Of the powers 1, 0.7 and 0.5 the one whose fitted tails are honest without losing much: see
+# Of the exponents 1, 0.7 and 0.5 the one whose fitted tails are honest without losing much: see
 # benchmarks/one_fit.py.
-GAIN_POWER = 0.7
+GAIN_EXPONENT = 0.7
 
 
 class Averages(NamedTuple):
-    """What one fit predicts, and how that changes when a candidate is averaged out.
+    """What one fit predicts with all columns known, and how that changes without each candidate.
 
-    Attributes
-    ----------
-    known : Answers
-        With all columns known.
-    changes : ndarray, shape (n_candidates, n_rows) or (n_candidates, n_rows, n_classes)
-        Added to the predictions, these are the predictions that do not know the candidate.
+    The changes, shape (n_candidates, n_rows) or (n_candidates, n_rows, n_classes), added to the
+    predictions are predictions that do not know the candidate.
     """
 
-    known: Answers
+    known: Predictions
     changes: NDArray[np.float64]
 
-    def without(self, candidate: int) -> Answers:
+    def without(self, candidate: int) -> Predictions:
         """Return the predictions with a candidate averaged out."""
         return self.known._replace(values=self.known.values + self.changes[candidate])
 
@@ -72,17 +70,13 @@ class Averages(NamedTuple):
                 for candidate in range(len(self.changes))
             ]
         )
-        return (np.sign(gains) * np.abs(gains) ** GAIN_POWER).tolist()
+        return (np.sign(gains) * np.abs(gains) ** GAIN_EXPONENT).tolist()
 
 
 class Comparison(NamedTuple):
     """Two scores, and what each row contributes to their difference.
 
-    Attributes
-    ----------
-    score_with, score_without : float
-    influences : ndarray, shape (n_rows,), optional
-        Of the difference, NaN for rows without a prediction; None if the power only scores.
+    Influences are NaN for rows without a prediction, and None if the power only scores.
     """
 
     score_with: float
@@ -90,18 +84,11 @@ class Comparison(NamedTuple):
     influences: NDArray[np.float64] | None = None
 
 
-def compare_answers(measure: str, with_: Answers, without: Answers, target: Target) -> Comparison:
-    """Return the scores of two sets of predictions of the same rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> target = Target("regression", np.array([-1.0, 1.0, -1.0, 1.0]))
-    >>> found = compare_answers("r2", Answers(target.values), Answers(np.zeros(4)), target)
-    >>> found.score_with, found.score_without
-    (1.0, 0.25)
-    """
-    first, second = (score_rows(measure, answers, target) for answers in (with_, without))
+def compare_predictions(
+    measure: str, with_: Predictions, without: Predictions, target: Target
+) -> Comparison:
+    """Return the scores of two sets of predictions of the same rows."""
+    first, second = (score_rows(measure, one, target) for one in (with_, without))
     return Comparison(first.score, second.score, first.influences - second.influences)
 
 
@@ -112,7 +99,7 @@ def compare_averages(measure: str, averages: Averages, target: Target) -> Compar
     known, and without the feature a copy is: like for like. To compare with the fit that knows all
     of them would be unfair to a feature that says little, because the noise that a fit takes from
     any column would count against it alone, and kind to one that says nothing in a table that
-    others predict well, because removal cost them what they told about it by chance. So an
+    others predict well, because removal cost them what they carried about it by chance. So an
     unrelated feature has importance zero in the mean. With several copies it is their mean score.
     """
     without, *of_copies = (
@@ -157,11 +144,13 @@ class PredictingPower(ABC):
         measure = find_measure(self.measure, target.task)
         if columns.is_constant().all():
             return score_nothing(measure, target)
-        return score_answers(measure, self.predict(columns, target, seed), target)
+        return score_predictions(measure, self.predict(columns, target, seed), target)
 
-    @abstractmethod
-    def predict(self, columns: Columns, target: Target, seed: np.random.SeedSequence) -> Answers:
+    def predict(
+        self, columns: Columns, target: Target, seed: np.random.SeedSequence
+    ) -> Predictions:
         """Return what is predicted of each row by fits that have not seen it."""
+        return self.average_out(columns, [], target, seed).known
 
     @abstractmethod
     def average_out(
@@ -202,3 +191,72 @@ def join_front(context: Columns, candidates: Sequence[Columns]) -> Columns:
             missing=first.missing,
         )
     return context.prepend(first)
+
+
+def quadratic_gain(with_: Predictions, without: Predictions, target: Target) -> float:
+    """Return how well what a candidate changes in predictions agrees with what is left to explain.
+
+    With f the predictions that know the candidate, g those that do not, and y the response or the
+    indicators of its classes, the mean of (f - g)(y - g) over rows, in units of the variance of y.
+    If f and g are E[y | S, x] and E[y | S] that is their difference in R². In a sample that
+    difference is 2 (f - g)(y - g) - (f - g)², whose second part is mostly the noise of the fit: a
+    test that leaves it out finds more (benchmarks/one_fit.py).
+    """
+    found = _quadratic_terms(with_, without, target)
+    left = found.response - found.unknown
+    return float(np.sum(found.change * left) / (len(found.rows) * found.variance))
+
+
+def removal_influences(
+    measure: str, with_: Predictions, without: Predictions, target: Target
+) -> NDArray[np.float64]:
+    """Return what each row contributes to a difference of scores by way of removal.
+
+    Removal takes from S what it carries about the feature in these very rows, by chance too, and
+    what it takes the feature gives back. So the mean of (f - g) g over rows is zero in every table,
+    and the mean of (f - g)(y - g) varies from table to table as that of (f - g) y does: each row
+    contributes 2 (f - g) g more than its losses say, with g counted from the mean of y. Where g
+    explains much and the feature little, that is most of the error (benchmarks/intervals.py).
+    The influences, shape (n_rows,), are NaN for rows without a prediction, and zero for measures
+    that are not sums of squares.
+    """
+    influences = np.full(target.n_rows, np.nan)
+    found = _quadratic_terms(with_, without, target)
+    units = {"r2": found.variance, "brier": 1.0}
+    influences[found.rows] = 0.0
+    if units.get(measure, 0.0) > 0.0:  # A subsample may miss all variation.
+        products = np.sum((found.change * found.unknown).reshape(len(found.rows), -1), axis=1)
+        influences[found.rows] = 2.0 * products / units[measure]
+    return influences
+
+
+class _QuadraticTerms(NamedTuple):
+    """The rows that are predicted, f - g, g and y of these from the mean of y, its variance."""
+
+    rows: NDArray[np.intp]
+    change: NDArray[np.float64]
+    unknown: NDArray[np.float64]
+    response: NDArray[np.float64]
+    variance: float
+
+
+def _quadratic_terms(with_: Predictions, without: Predictions, target: Target) -> _QuadraticTerms:
+    rows = np.flatnonzero(with_.is_given())
+    known, unknown = with_.values[rows], without.values[rows]
+    if target.task == "regression":
+        # In units of the largest deviation, whose square cannot under- or overflow.
+        return _QuadraticTerms(
+            rows,
+            (known - unknown) / target.largest_deviation,
+            target.standardise(unknown),
+            target.standardise(target.values[rows]),
+            target.standardised_variance,
+        )
+    rates = class_rates(target)
+    return _QuadraticTerms(
+        rows,
+        known - unknown,
+        unknown - rates,
+        indicators_of(target)[rows] - rates,
+        1.0 - float(np.sum(rates**2)),
+    )

@@ -31,7 +31,7 @@ class QmdPower:
 
     Notes
     -----
-    With all variables as ranks on [0, 1] and K(x, y) the share of responses up to y given x,
+    With all variables as ranks on [0, 1] and K(x, y) the proportion of responses up to y given x,
 
         ζ₁ = 3 ∫∫ |K(x, y) - y| dy dμ(x)
 
@@ -44,9 +44,10 @@ class QmdPower:
     most 1 - 1 / (2 N). A response with ties cannot reach that. Every column counts as a dimension,
     an indicator of a level too: of n rows no more than log₂(n) - 1 columns can be used.
 
-    With classes, the response is the indicator of a class, which needs no bins. For a share p of
-    rows in the class, ζ₁ of the indicator is 3 p (1 - p) at most. The score is the mean over
-    classes of ζ₁ by that maximum, weighted by p (1 - p): with a share s of the class in a cell,
+    With classes, the response is the indicator of a class, which needs no bins. For a proportion p
+    of rows in the class, ζ₁ of the indicator is 3 p (1 - p) at most. The score is the mean over
+    classes of ζ₁ by that maximum, weighted by p (1 - p): with a proportion s of the class in a
+    cell,
 
         Σ ∫ |s(x) - p| dμ(x) / (2 Σ p (1 - p))
 
@@ -65,7 +66,7 @@ class QmdPower:
     resolution: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers of bins that tell nothing apart."""
+        """Refuse numbers of bins that distinguish nothing."""
         bins = self.resolution
         if bins is not None and not (is_whole_number(bins) and bins >= 2):
             raise InputError(f"resolution={bins!r} is not valid: pass a whole number from 2 up.")
@@ -115,9 +116,9 @@ class _Ranked(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """Parts of rows that lie together: where, shape (n_parts, d + 1), and which share of all."""
+    """Parts of rows in cells: their bins or levels, shape (n_parts, d + 1), and their mass."""
 
-    places: NDArray[np.intp]
+    cells: NDArray[np.intp]
     mass: NDArray[np.float64]
 
 
@@ -126,16 +127,16 @@ def _rank(values: NDArray[np.float64]) -> _Ranked:
     return _Ranked(levels, np.cumsum(n_tied))
 
 
-def _merge(places: NDArray[np.intp], mass: NDArray[np.float64]) -> _Parts:
-    """Return parts of which no two are in the same place, sorted by place."""
-    distinct, place_of_part = np.unique(places, axis=0, return_inverse=True)
-    return _Parts(distinct, np.bincount(place_of_part.reshape(-1), weights=mass).astype(np.float64))
+def _merge(cells: NDArray[np.intp], mass: NDArray[np.float64]) -> _Parts:
+    """Return parts of which no two are in the same cell, sorted by cell."""
+    distinct, cell_of_part = np.unique(cells, axis=0, return_inverse=True)
+    return _Parts(distinct, np.bincount(cell_of_part.reshape(-1), weights=mass).astype(np.float64))
 
 
 def _spread_rows(variables: list[_Ranked], n_spread: int, n_bins: int) -> _Parts:
     """Return all rows in parts, with a bin of each of the first variables, a level of the rest."""
-    places = np.column_stack([variable.levels for variable in variables])
-    parts = _merge(places, np.full(len(places), 1.0 / len(places)))
+    cells = np.column_stack([variable.levels for variable in variables])
+    parts = _merge(cells, np.full(len(cells), 1.0 / len(cells)))
     # Ties spread over many bins: after variables without them, few different parts are left.
     for position in sorted(range(n_spread), key=lambda one: -len(variables[one].last_rank)):
         parts = _spread(parts, position, variables[position], n_bins)
@@ -145,29 +146,29 @@ def _spread_rows(variables: list[_Ranked], n_spread: int, n_bins: int) -> _Parts
 def _spread(parts: _Parts, position: int, variable: _Ranked, n_bins: int) -> _Parts:
     """Return parts with the bins of a variable in place of its level."""
     # In units of a rank by the number of bins all borders are whole numbers.
-    levels, n_rows = parts.places[:, position], int(variable.last_rank[-1])
+    levels, n_rows = parts.cells[:, position], int(variable.last_rank[-1])
     low = np.append(0, variable.last_rank)[levels] * n_bins
     high = variable.last_rank[levels] * n_bins
     first_bin, n_covered = low // n_rows, (high - 1) // n_rows - low // n_rows + 1
     source = np.repeat(np.arange(len(levels)), n_covered)
     bins = first_bin[source] + np.arange(len(source)) - (np.cumsum(n_covered) - n_covered)[source]
     overlap = np.minimum(high[source], (bins + 1) * n_rows) - np.maximum(low[source], bins * n_rows)
-    places = parts.places[source]
-    places[:, position] = bins
-    return _merge(places, parts.mass[source] * overlap / (high - low)[source])
+    cells = parts.cells[source]
+    cells[:, position] = bins
+    return _merge(cells, parts.mass[source] * overlap / (high - low)[source])
 
 
 def _cells(parts: _Parts) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return whether a part is the first of its cell, and the mass of the cell it is in."""
     is_first = np.ones(len(parts.mass), dtype=bool)
-    is_first[1:] = np.any(np.diff(parts.places[:, :-1], axis=0) != 0, axis=1)
+    is_first[1:] = np.any(np.diff(parts.cells[:, :-1], axis=0) != 0, axis=1)
     cell = np.cumsum(is_first) - 1
     return is_first, np.bincount(cell, weights=parts.mass)[cell]
 
 
 def _class_distance(parts: _Parts, rates: NDArray[np.float64]) -> float:
     is_first, cell_mass = _cells(parts)
-    expected = cell_mass * rates[parts.places[:, -1]]
+    expected = cell_mass * rates[parts.cells[:, -1]]
     # Classes that a cell lacks are missed by what was expected of them.
     distance = np.abs(parts.mass - expected).sum() + cell_mass[is_first].sum() - expected.sum()
     return float(distance / (2.0 * np.sum(rates * (1.0 - rates)))) if len(rates) > 1 else 0.0
@@ -179,7 +180,7 @@ def _distance(parts: _Parts, n_bins: int) -> float:
     Of a cell with its parts in a few bins, K is level between these and rises evenly in them.
     """
     is_first, cell_mass = _cells(parts)
-    start = parts.places[:, -1] / n_bins
+    start = parts.cells[:, -1] / n_bins
     end = start + 1.0 / n_bins
     end_before = np.where(is_first, 0.0, np.append(0.0, end[:-1]))
     after = np.cumsum(parts.mass)

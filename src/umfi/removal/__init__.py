@@ -1,4 +1,4 @@
-"""Removers: turn columns into S, which tells nothing about the protected ones."""
+"""Removers: turn columns into S, which carries no information about the protected ones."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def remove_dependence(
         are missing from S as well.
     random_state : None, int or Generator
         For the random ranks of levels and other values that many rows hold, and for the forests
-        that tell when to stop.
+        that decide when to stop.
 
     Returns
     -------

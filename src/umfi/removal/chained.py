@@ -9,7 +9,7 @@ import numpy as np
 
 from umfi.data.columns import Columns
 from umfi.data.contracts import ProtocolName
-from umfi.removal.rounds import check_rounds, mix, remove_in_rounds
+from umfi.removal.rounds import RemovesInRounds, mix, remove_in_rounds
 
 __all__ = ["ChainedRemover"]
 
@@ -17,7 +17,7 @@ RIDGE = 0.05
 
 
 @dataclass(frozen=True)
-class ChainedRemover:
+class ChainedRemover(RemovesInRounds):
     """Moves each column by its distribution given the protected one and the columns before it.
 
     The chain of Johndrow and Lum (2019, section 3.2), on normal scores: a column's mean and spread
@@ -41,12 +41,7 @@ class ChainedRemover:
     True
     """
 
-    tolerance: float = 0.0
     max_rounds: int = 8
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot stop."""
-        check_rounds(self.tolerance, self.max_rounds)
 
     def remove(
         self,

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from umfi.data.columns import Columns
 from umfi.errors import InputError
-from umfi.jit import kernel
-from umfi.removal.steps import step_values
+from umfi.jit import kernel, read_only
+from umfi.removal.ties import order_categories
 
 __all__ = ["find_distortion", "mic_e"]
 
-# Grids have at most n ** 0.6 cells; the axis that is optimised is cut between so many times as many
-# pieces as it gets bins (the authors of the measure name both).
+# Grids have at most n ** 0.6 cells; the axis that is optimised is divided between so many times as
+# many pieces as it gets bins (the authors of the measure name both).
 GRID_EXPONENT = 0.6
 PIECES_PER_BIN = 5
 # Enough for a mean.
@@ -21,7 +21,7 @@ MAX_COLUMNS, MAX_ROWS = 50, 2000
 
 
 def find_distortion(before: Columns, after: Columns) -> float:
-    """Return the mean distortion of columns: 0 if each still tells all that it told, 1 if nothing.
+    """Return the mean distortion of columns: 0 if each carries what it carried, 1 if nothing.
 
     Columns that were constant before are left out; of many columns and rows some are looked at.
 
@@ -40,7 +40,7 @@ def find_distortion(before: Columns, after: Columns) -> float:
     distortions = [
         1.0
         - mic_e(
-            step_values(before, position, after.values[:, [position]])[::step],
+            order_categories(before, position, after.values[:, [position]])[::step],
             after.values[::step, position],
         )
         for position in chosen
@@ -52,10 +52,10 @@ def mic_e(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return the maximal information coefficient, by the estimate of Reshef et al. (2016).
 
     For every grid size the axis with more bins has equally full ones, and the cuts of the other
-    are chosen for most mutual information; the largest share of the log of the smaller number of
-    bins is the coefficient. It is 1 for any noiseless function of many rows, and small for
-    independent columns, and no increasing change of either column changes it. The steps are those
-    of minepy and R's minerva with ``est="mic_e"``, ``alpha=0.6`` and ``C=5``.
+    are chosen for most mutual information; the coefficient is the largest ratio of information to
+    the log of the smaller number of bins. It is 1 for any noiseless function of many rows, and
+    small for independent columns, and no increasing change of either column changes it. The steps
+    are those of minepy and R's minerva with ``est="mic_e"``, ``alpha=0.6`` and ``C=5``.
 
     Parameters
     ----------
@@ -68,27 +68,24 @@ def mic_e(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     >>> round(mic_e(rows, rows**3), 3), round(mic_e(rows, np.zeros(500)), 3)
     (1.0, 0.0)
     """
-    one, other = (np.ascontiguousarray(column, dtype=np.float64) for column in (first, second))
+    one, other = (
+        read_only(np.ascontiguousarray(column, dtype=np.float64)) for column in (first, second)
+    )
     if one.ndim != 1 or one.shape != other.shape or len(one) < 2:
         raise InputError("mic_e compares two columns of the same length: pass arrays of numbers.")
     if not (np.isfinite(one).all() and np.isfinite(other).all()):
         raise InputError("mic_e compares finite numbers: leave out rows with missing values.")
     n_cells = max(4, int(len(one) ** GRID_EXPONENT))
-    return min(
-        1.0,
-        max(
-            float(_most_information(one, other, n_cells)),
-            float(_most_information(other, one, n_cells)),
-        ),
-    )
+    found = max(_most_information(one, other, n_cells), _most_information(other, one, n_cells))
+    return min(1.0, float(found))
 
 
 @kernel
 def _put_in_bins(values: NDArray[np.float64], n_bins: int, bins: NDArray[np.int64]) -> int:
     """Write the bin of each sorted value, as equally full as ties allow; return their number.
 
-    A bin ends before the value that would take it further from its fair share, and the bins that
-    are left share what is left.
+    A bin ends before the value that would take it further from an equal part, and the bins that
+    are left divide what is left.
     """
     n_rows = values.shape[0]
     fair = n_rows / n_bins
@@ -143,12 +140,9 @@ def _put_in_pieces(
 
 @kernel
 def _most_information(moved: NDArray[np.float64], even: NDArray[np.float64], n_cells: int) -> float:
-    """Return the largest normalised information of grids, one axis optimised and one even.
+    """Return the largest normalised information of grids of at most so many cells.
 
-    Parameters
-    ----------
-    moved, even : the axis whose cuts are chosen, and that with equally full bins, shape (n_rows,)
-    n_cells : most cells of a grid
+    One axis, of shape (n_rows,), is optimised, and one has equally full bins.
     """
     n_rows = moved.shape[0]
     by_even = np.argsort(even, kind="mergesort")
@@ -160,28 +154,28 @@ def _most_information(moved: NDArray[np.float64], even: NDArray[np.float64], n_c
     for n_even in range(2, n_cells // 2 + 1):
         n_moved = min(n_even, n_cells // n_even)
         _put_in_bins(sorted_even, n_even, bins)
-        for place in range(n_rows):
-            bin_of_row[by_even[place]] = bins[place]
+        for slot in range(n_rows):
+            bin_of_row[by_even[slot]] = bins[slot]
         of_sorted = bin_of_row[by_moved]
         n_pieces = _put_in_pieces(sorted_moved, of_sorted, PIECES_PER_BIN * n_moved, pieces)
         # Rows in the pieces up to each, by even bin.
         counts = np.zeros((n_pieces + 1, n_even))
-        for place in range(n_rows):
-            counts[pieces[place] + 1, of_sorted[place]] += 1.0
+        for slot in range(n_rows):
+            counts[pieces[slot] + 1, of_sorted[slot]] += 1.0
         for piece in range(n_pieces):
             counts[piece + 1] += counts[piece]
         entropy = 0.0
-        for place in range(n_even):
-            share = counts[n_pieces, place] / n_rows
-            if share > 0.0:
-                entropy -= share * np.log(share)
+        for number in range(n_even):
+            proportion = counts[n_pieces, number] / n_rows
+            if proportion > 0.0:
+                entropy -= proportion * np.log(proportion)
         # What a bin from one piece to another costs: minus its entropy times its rows.
         costs = np.zeros((n_pieces + 1, n_pieces + 1))
         for start in range(n_pieces):
             for stop in range(start + 1, n_pieces + 1):
                 size = 0.0
-                for place in range(n_even):
-                    count = counts[stop, place] - counts[start, place]
+                for number in range(n_even):
+                    count = counts[stop, number] - counts[start, number]
                     if count > 0.0:
                         costs[start, stop] += count * np.log(count)
                         size += count

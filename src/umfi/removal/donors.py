@@ -33,40 +33,17 @@ LEAST_R2 = 0.02
 
 
 class Donors(NamedTuple):
-    """Rows that lend each row their values of a feature.
+    """Rows, in the order of a feature, that lend each row their values of it; None for any rows.
 
-    Attributes
-    ----------
-    leakage : float
-        Out-of-bag R² with which the other columns predict the feature's rank.
-    rows : ndarray of int, shape (n_rows, n_donors), or None where any row will do
-        In the order of the feature.
+    With the leakage, the out-of-bag R² with which the other columns predict the feature's rank.
     """
 
     leakage: float
-    rows: NDArray[np.intp] | None
+    rows: NDArray[np.intp] | None  # (n_rows, n_donors)
 
 
 def find_donors(context: Columns, feature: Columns, seed: np.random.SeedSequence) -> Donors:
-    """Return which rows lend each row their values of a feature, given the other columns.
-
-    Parameters
-    ----------
-    context : Columns
-        The other columns.
-    feature : Columns
-        One column, or those of a group.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.frames import read_columns
-    >>> x = np.linspace(0.0, 1.0, 400)
-    >>> near = read_columns((x + 0.05 * np.random.default_rng(0).normal(size=400))[:, np.newaxis])
-    >>> found = find_donors(near, read_columns(x[:, np.newaxis]), np.random.SeedSequence(0))
-    >>> found.rows.shape, bool(np.abs(x[found.rows] - x[:, np.newaxis]).mean() < 0.1)
-    ((400, 64), True)
-    """
+    """Return which rows lend each row their values of a feature, given the other columns."""
     if context.n_columns == 0 or context.is_constant().all():
         return Donors(0.0, None)
     ranked = feature.to_ranks()  # A monotone change of the feature must not change its donors.
@@ -123,9 +100,9 @@ def _find_neighbours(points: NDArray[np.float64], n_near: int, n_donors: int) ->
         nearest = spatial.cKDTree(points).query(points, k=n_near + 1)[1][:, 1:]
         return np.asarray(nearest[:, numbers % n_near], dtype=np.intp)
     order = np.argsort(points[:, 0], kind="stable")
-    places = np.empty(n_rows, dtype=np.intp)
-    places[order] = np.arange(n_rows)
-    start = np.clip(places - n_near // 2, 0, n_rows - 1 - n_near)
+    ranks = np.empty(n_rows, dtype=np.intp)
+    ranks[order] = np.arange(n_rows)
+    start = np.clip(ranks - n_near // 2, 0, n_rows - 1 - n_near)
     chosen = start[:, np.newaxis] + numbers * n_near // n_donors
-    chosen += chosen >= places[:, np.newaxis]
+    chosen += chosen >= ranks[:, np.newaxis]
     return order[chosen]

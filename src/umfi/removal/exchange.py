@@ -1,4 +1,4 @@
-"""Joint removal from columns of few values: some rows exchange their values.
+"""Joint removal from discrete columns: some rows exchange their values.
 
 Let p(g | s) be how common a level g of the protected column is among rows whose other columns have
 the values s, and r(g) how common it is in the table. Values s belong to too many rows of g where
@@ -22,15 +22,30 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
+from scipy import optimize, special
 
 from umfi.data.columns import Columns, Kind, middle_ranks
-from umfi.removal.dependence import ROWS_PER_HALF, find_codes, find_dependence
 from umfi.removal.leakage import predict_levels
-from umfi.removal.protected import Cut, cut_block
+from umfi.removal.protected import Binning, bin_protected
 
-__all__ = ["exchange_values"]
+__all__ = [
+    "DEPENDENCE_LEVEL",
+    "exchange_values",
+    "find_dependence",
+    "find_dependent",
+    "find_discrete",
+]
 
+# Columns of more values are distinguished by their ranks, and move smoothly.
+MAX_VALUES = 12
+# Halves of a column of many values are halved again while they have so many rows.
+ROWS_PER_HALF = 60
+# Columns depend on the level if chance alone shows so much less often than this.
+DEPENDENCE_LEVEL = 0.003
+# Bins of a column of many values, for this question.
+N_BINS = 4
+# Indicators of all columns are multiplied for so many rows at a time.
+ROWS_PER_PRODUCT = 10_000
 # From so much more R² than of permuted levels on, forests have found more than single columns show.
 # Then columns that make up so much of what they predict are exchanged too.
 JOINT_EXCESS, JOINT_PART = 0.02, 0.1
@@ -39,13 +54,82 @@ JOINT_EXCESS, JOINT_PART = 0.02, 0.1
 MAX_IN_VAIN, ENOUGH_PROGRESS, STUBBORN_EXCESS, HIDDEN_EXCESS = 2, 0.9, 0.04, 0.1
 # Permuted levels that show what forests find by chance.
 N_PERMUTED = 2
-# Out-of-bag shares are drawn in; no more than this is made up for in one round.
+# Out-of-bag probabilities are drawn in; no more than this is made up for in one round.
 MAX_STRETCH = 3.0
 # Rows that exchange their values are matched in blocks, whose cost grows with the cube.
 MAX_MATCHED_ROWS = 500
 # Far beyond all distances between rows.
 FORBIDDEN = 1e3
 TINY = 1e-12
+
+
+def find_discrete(columns: Columns) -> NDArray[np.bool_]:
+    """Return a mask, shape (n_columns,): columns of so few values that rows can exchange them."""
+    return np.array(
+        [
+            kind in (Kind.BOOLEAN, Kind.CATEGORICAL) or len(np.unique(column)) <= MAX_VALUES
+            for kind, column in zip(columns.kinds, columns.values.T, strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def find_dependent(columns: Columns, feature: Columns) -> NDArray[np.bool_]:
+    """Return a mask, shape (n_columns,): columns that depend on a feature one by one."""
+    levels = []
+    for binning in bin_protected(feature, columns, max(ROWS_PER_HALF, columns.n_rows // N_BINS)):
+        level_of_row = np.empty(columns.n_rows, dtype=np.intp)
+        for level, rows in enumerate(binning.bins):
+            level_of_row[rows] = level
+        levels.append(level_of_row)
+    is_dependent: NDArray[np.bool_] = np.any(find_dependence(_find_codes(columns), levels), axis=1)
+    return is_dependent
+
+
+def _find_codes(columns: Columns) -> list[NDArray[np.intp]]:
+    """Return for each column the number of each row's level, or of its bin along many values."""
+    found = []
+    for kind, column in zip(columns.kinds, columns.values.T, strict=True):
+        values, codes = np.unique(column, return_inverse=True)
+        if kind is not Kind.CATEGORICAL and len(values) > MAX_VALUES:
+            codes = np.minimum((middle_ranks(column) * N_BINS).astype(np.intp), N_BINS - 1)
+        found.append(codes)
+    return found
+
+
+def find_dependence(
+    codes: Sequence[NDArray[np.intp]], others: Sequence[NDArray[np.intp]]
+) -> NDArray[np.bool_]:
+    """Return which discrete columns depend on which others, by Pearson's chi-squared.
+
+    A mask of shape (n_codes, n_others).
+    """
+    sizes, other_sizes = ([int(one.max()) + 1 for one in part] for part in (codes, others))
+    n_rows = len(others[0])
+    # All tables of counts at once, as a product of indicators.
+    counts = np.zeros((sum(sizes), sum(other_sizes)))
+    for start in range(0, n_rows, ROWS_PER_PRODUCT):
+        rows = slice(start, start + ROWS_PER_PRODUCT)
+        counts += _indicate(codes, sizes, rows).T @ _indicate(others, other_sizes, rows)
+    starts, other_starts = np.cumsum([0, *sizes[:-1]]), np.cumsum([0, *other_sizes[:-1]])
+    margins = np.add.reduceat(counts, other_starts, axis=1)[:, :1]
+    other_margins = np.add.reduceat(counts, starts, axis=0)[:1]
+    terms = n_rows * counts**2 / np.maximum(margins * other_margins, 1.0)
+    statistics = np.add.reduceat(np.add.reduceat(terms, starts, axis=0), other_starts, axis=1)
+    n_levels = np.add.reduceat(np.sign(margins[:, 0]), starts)
+    n_other_levels = np.add.reduceat(np.sign(other_margins[0]), other_starts)
+    freedom = np.outer(n_levels - 1, n_other_levels - 1)
+    least = special.chdtri(np.maximum(freedom, 1), DEPENDENCE_LEVEL)
+    return (freedom > 0) & (statistics - n_rows > least)
+
+
+def _indicate(
+    codes: Sequence[NDArray[np.intp]], sizes: Sequence[int], rows: slice
+) -> NDArray[np.float64]:
+    """Return indicators of the levels of all columns side by side, shape (n_rows, n_levels)."""
+    return np.concatenate(
+        [np.eye(size)[one[rows]] for one, size in zip(codes, sizes, strict=True)], axis=1
+    )
 
 
 def exchange_values(
@@ -61,29 +145,23 @@ def exchange_values(
     Permuted copies of a feature are independent of everything, so nothing needs to be removed of
     them; they show what forests find of a column that was removed in these very rows.
 
-    Parameters
-    ----------
-    columns : Columns
-        What each of them carries by itself has been removed.
-    protected : sequence of Columns
-        A feature, or the columns of a group, one after the other, and then copies if there are any.
-    is_dependent : ndarray of bool, shape (n_columns,)
-        Columns that depended on the feature before.
-    tolerance : float
-        How much better than permuted levels a level may be predicted, in R².
-    max_rounds : int
+    What each of the columns carries by itself has been removed; a mask says which of them depended
+    on the feature before. Levels may be predicted better than permuted ones by the tolerance, in
+    R². The protected blocks are a feature or group, and then copies if there are any.
     """
-    cuts = [cut_block(block, columns, ROWS_PER_HALF) for block in protected[: 1 + N_PERMUTED]]
-    for number, cut in enumerate(cuts[0]):
-        of_copies = [of_copy[number] for of_copy in cuts[1:] if number < len(of_copy)]
+    own, *copies = (
+        bin_protected(block, columns, ROWS_PER_HALF) for block in protected[: 1 + N_PERMUTED]
+    )
+    for number, binning in enumerate(own):
+        of_copies = [copy[number] for copy in copies if number < len(copy)]
         # Values of many rows are levels; all others are one, which is halved again and again.
-        levels, rest = _find_levels(cut)
-        everyone = np.arange(columns.n_rows)
+        levels, rest = _find_levels(binning)
+        every_row = np.arange(columns.n_rows)
         parts = [
-            (everyone, levels, [_find_levels(copy)[0] for copy in of_copies]),
+            (every_row, levels, [_find_levels(copy)[0] for copy in of_copies]),
             *(
                 (rows, halves, [_find_halves(copy.protected[rows]) for copy in of_copies])
-                for rows, halves in _halve(rest, cut.protected[rest])
+                for rows, halves in _halve(rest, binning.protected[rest])
             ),
         ]
         for rows, part, permuted in parts:
@@ -99,12 +177,12 @@ def exchange_values(
     return columns
 
 
-def _find_levels(cut: Cut) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _find_levels(binning: Binning) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the level of each row, and the rows that lie along the column."""
-    levels = np.zeros(len(cut.protected), dtype=np.intp)
-    for level, rows in enumerate(cut.bins[: cut.n_own], start=int(len(cut.rest) > 0)):
+    levels = np.zeros(len(binning.protected), dtype=np.intp)
+    for level, rows in enumerate(binning.bins[: binning.n_own], start=int(len(binning.rest) > 0)):
         levels[rows] = level
-    return levels, cut.rest
+    return levels, binning.rest
 
 
 def _find_halves(column: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -133,15 +211,9 @@ def _halve(
 
 
 class _Prediction(NamedTuple):
-    """What a forest predicts of levels, out of bag.
+    """What a forest predicts of levels, out of bag: probabilities less rates, (n_rows, n_levels).
 
-    Attributes
-    ----------
-    deviations : ndarray, shape (n_rows, n_levels)
-        Predicted shares of the levels around their rates.
-    r2 : float
-    slope : float
-        By how much the levels themselves deviate where shares deviate by 1.
+    By the slope the levels themselves deviate where predictions deviate by 1.
     """
 
     deviations: NDArray[np.float64]
@@ -178,10 +250,9 @@ def _exchange(
                 columns, is_exchanged, found.deviations, excess, is_in_vain=is_in_vain
             )
         stretch = float(np.clip(found.slope - slope_by_chance, 0.0, MAX_STRETCH))
-        shares = np.maximum(rates + stretch * found.deviations, TINY)
-        givers, takers = _match_rows(
-            columns, levels, shares / shares.sum(axis=1, keepdims=True), rates, rng
-        )
+        probabilities = np.maximum(rates + stretch * found.deviations, TINY)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        givers, takers = _match_rows(columns, levels, probabilities, rates, rng)
         if len(givers) == 0 or not is_exchanged.any():
             break
         values = columns.values.copy(order="F")
@@ -192,9 +263,9 @@ def _exchange(
 
 
 def _predict(columns: Columns, levels: NDArray[np.intp], rng: np.random.Generator) -> _Prediction:
-    shares = predict_levels(columns, levels, np.random.SeedSequence(int(rng.integers(2**63))))
+    seed = np.random.SeedSequence(int(rng.integers(2**63)))
     rates = np.bincount(levels) / len(levels)
-    deviations = shares - rates
+    deviations = predict_levels(columns, levels, seed) - rates
     truth = np.eye(len(rates))[levels] - rates
     total, predicted = np.sum(truth**2), np.sum(deviations**2)
     common = np.sum(truth * deviations)
@@ -219,16 +290,10 @@ def _add_partners(
     ones, such as the other parents of a common child; where this is not enough, all that depend on
     exchanged ones, because a column that stays where its companion left shows who moved.
 
-    Parameters
-    ----------
-    deviations : ndarray, shape (n_rows, n_levels)
-        What forests predict.
-    excess : float
-        By how much better than by chance.
-    is_in_vain : bool
-        Whether the last exchanges have left as much as there was.
+    Forests predict these deviations, by this excess of R² better than by chance; in vain means that
+    the last exchanges have left as much as there was.
     """
-    codes = find_codes(columns)
+    codes = _find_codes(columns)
     is_used = _find_used(codes, deviations)
     is_extended = is_exchanged | (is_used & _find_linked(codes, is_exchanged))
     if not is_in_vain and is_extended.any():
@@ -268,21 +333,17 @@ def _find_linked(
 def _match_rows(
     columns: Columns,
     levels: NDArray[np.intp],
-    shares: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
     rates: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return rows that give their values, and for each the row that takes them.
 
     Each row that gives values away takes those of another such row, of a level in which these are
-    too rare, and the most alike in all columns that can be had.
-
-    Parameters
-    ----------
-    shares : ndarray, shape (n_rows, n_levels)
-        How common each level is among rows like this one.
+    too rare, and the most alike in all columns that can be had. The probabilities, shape
+    (n_rows, n_levels), are those of each level among rows like this one.
     """
-    surplus = shares / rates
+    surplus = probabilities / rates
     own = np.maximum(surplus[np.arange(len(levels)), levels], 1.0)
     moving = rng.permutation(np.flatnonzero(rng.random(len(levels)) < 1.0 - 1.0 / own))
     if len(moving) < 2:

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from umfi.data.columns import Columns
 from umfi.data.contracts import ProtocolName
-from umfi.removal.dependence import find_dependent, find_discrete
-from umfi.removal.exchange import exchange_values
+from umfi.removal.exchange import exchange_values, find_dependent, find_discrete
 from umfi.removal.rounds import (
+    RemovesInRounds,
     Round,
-    check_rounds,
     mix,
     rank,
     rank_in_halves,
@@ -29,7 +28,7 @@ FIRST_RIDGE = 0.4
 
 
 @dataclass(frozen=True)
-class JointRemover:
+class JointRemover(RemovesInRounds):
     """Removes what all other columns together carry about the protected one, and no more.
 
     It starts gently and goes on only while extremely randomised trees still find the protected
@@ -60,13 +59,6 @@ class JointRemover:
     True
     """
 
-    tolerance: float = 0.0
-    max_rounds: int = 12
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot stop."""
-        check_rounds(self.tolerance, self.max_rounds)
-
     def remove(
         self,
         columns: Columns,
@@ -80,11 +72,11 @@ class JointRemover:
         is_discrete = find_discrete(columns)
         is_dependent = find_dependent(columns, protected[0]) if is_discrete.any() else ~is_discrete
         unrelated = columns
-        steps: list[tuple[NDArray[np.bool_], Iterable[Round]]] = [
+        moves: list[tuple[NDArray[np.bool_], Iterable[Round]]] = [
             (~is_discrete, self._rounds()),
             (is_discrete & is_dependent, [rank]),
         ]
-        for is_moved, rounds in steps:
+        for is_moved, rounds in moves:
             if is_moved.any():
                 part = columns.select(np.flatnonzero(is_moved))
                 scores = remove_in_rounds(part, protected, rounds, self.tolerance, rng)

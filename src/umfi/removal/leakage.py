@@ -1,4 +1,4 @@
-"""What a context still tells about the feature that was removed from it."""
+"""Leakage: how well a context still predicts the feature that was removed from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from umfi.data.columns import Columns, Kind
 from umfi.data.target import Target
 from umfi.power.forest import ForestPower
-from umfi.power.measures import score_answers
+from umfi.power.measures import score_predictions
 
 __all__ = [
     "MAX_LEAKAGE",
@@ -23,7 +23,6 @@ __all__ = [
     "predict_feature",
     "predict_levels",
 ]
-
 
 # Enough to see a twentieth. Leaves of many rows, because single rows have nothing to say; of fewer
 # in short tables, which have no more.
@@ -37,40 +36,26 @@ MIN_NODE_ROWS = 20
 ROWS_PER_LEAF_ROW = 10
 LEAST_NODE_ROWS = 5
 # What discrete columns carry only together shows in few rows, and only where the right columns are
-# tried in one node.
+# tried at one node.
 LEVEL_NODE_ROWS, LEVEL_MTRY_PART = 10, 1 / 3
-# Beyond this, what S still tells about a feature makes p-values too small (docs/inference.md); in
+# Beyond this, what S still carries about a feature makes p-values too small (docs/inference.md); in
 # short tables chance alone goes further.
 MAX_LEAKAGE = 0.05
 LEAKAGE_ERRORS = 2.5
 
 
 class FeaturePrediction(NamedTuple):
-    """What a context predicts of a column without the row itself.
+    """What a context predicts of a column without the row itself."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (n_rows, 1) or (n_rows, n_levels)
-        Values, or how common each level is.
-    r2 : float
-    truth : ndarray, shape (n_rows,)
-        The column itself.
-    """
-
-    values: NDArray[np.float64]
+    values: NDArray[np.float64]  # (n_rows, 1), or probabilities of levels, (n_rows, n_levels).
     r2: float
-    truth: NDArray[np.float64]
+    truth: NDArray[np.float64]  # The column itself.
 
 
 class Leakage(NamedTuple):
-    """How well a context tells a feature, and permuted copies of it.
+    """How well a context predicts a feature, and permuted copies of it: R².
 
-    Attributes
-    ----------
-    own : float
-    of_copies : tuple of float
-    is_distance : bool
-        Whether it is about the feature's distance from its median, not about its values.
+    It is about the feature's distance from its median, not about its values, where ``is_distance``.
     """
 
     own: float
@@ -79,62 +64,31 @@ class Leakage(NamedTuple):
 
     @property
     def excess(self) -> float:
-        """How much better the feature is told than its copies."""
+        """How much better the feature is predicted than its copies."""
         return self.own - float(np.mean(self.of_copies))
 
 
 def measure_leakages(
-    context: Columns,
-    feature: Columns,
-    copies: Sequence[Columns],
-    seed: np.random.SeedSequence,
+    context: Columns, feature: Columns, copies: Sequence[Columns], seed: np.random.SeedSequence
 ) -> list[Leakage]:
-    """Return how much better the context tells the feature than permuted copies of it.
+    """Return how much better the context predicts the feature than permuted copies of it.
 
     Measured by out-of-bag R² of the feature, and of its distance from its median, which its
-    square tells for example; for booleans and categories by R² of the indicators. The copies, which
-    removal treated like the feature, are the measure of nothing: a column that was fitted to be
-    independent of another in these very rows tells less than nothing about it out of bag (R² of
-    -0.5 has been seen), which would hide what leaks.
-
-    Parameters
-    ----------
-    context : Columns
-        What removal left of the other columns.
-    feature : Columns
-        One column, or those of a group.
-    copies : sequence of Columns, at least one
-
-    Returns
-    -------
-    list of Leakage
-        None for constant columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.frames import read_columns
-    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
-    >>> feature = columns.select([0])
-    >>> copy = feature.take_rows(np.random.default_rng(1).permutation(200))
-    >>> found = measure_leakages(columns, feature, [copy], np.random.SeedSequence(0))
-    >>> bool(found[0].excess > 0.9)
-    True
+    square predicts for example; for booleans and categories by R² of the indicators. The copies,
+    which removal treated like the feature, are the measure of nothing: a column that was fitted to
+    be independent of another in these very rows predicts it worse than its mean does out of bag (R²
+    of -0.5 has been seen), which would hide what leaks.
     """
     if context.n_columns == 0:
         return []
-    power = _make_judge(context, n_trees=N_COMPARED_TREES)
-
-    def tell(target: Target) -> float:
-        return power.score(context, target, seed)
-
-    return [
-        Leakage(tell(own), tuple(tell(copy) for copy in of_copies), kind > 0)
-        for position in np.flatnonzero(~feature.is_constant()).tolist()
-        for kind, (own, *of_copies) in enumerate(
-            zip(*(_make_targets(columns, position) for columns in (feature, *copies)), strict=True)
-        )
-    ]
+    power = _forest(context, n_trees=N_COMPARED_TREES)
+    found = []
+    for position in np.flatnonzero(~feature.is_constant()).tolist():
+        targets = zip(*(_targets(columns, position) for columns in (feature, *copies)), strict=True)
+        for number, compared in enumerate(targets):
+            own, *of_copies = (power.score(context, target, seed) for target in compared)
+            found.append(Leakage(own, tuple(of_copies), number > 0))
+    return found
 
 
 def leakage_limit(leakages: Sequence[Leakage]) -> float:
@@ -157,41 +111,24 @@ def find_leakage(
     n_trees: int = N_TREES,
     is_spread_asked: bool = True,
 ) -> float:
-    """Return how well the context tells the feature in these very rows: out-of-bag R².
+    """Return how well the context predicts the feature in these very rows: out-of-bag R².
 
     What extremely randomised trees find of its values, or of their distances from the median if
-    that is more; of booleans and categories the indicators.
-    At most zero where they find nothing. Random cuts and large leaves find the faint traces that
-    removal leaves in these very rows, where the best cut is mostly chance: where they find an R² of
-    0, forests and boosting have been seen to find -0.1 and -0.4.
+    that is more; of booleans and categories the indicators. At most zero where they find nothing.
+    Random cuts and large leaves find the faint traces that removal leaves in these very rows, where
+    the best cut is mostly chance: where they find an R² of 0, forests and boosting have been seen
+    to find -0.1 and -0.4.
 
-    Parameters
-    ----------
-    context : Columns
-    feature : Columns
-        One column, or those of a group.
-    enough : float
-        Nothing more is looked for once more than this is found.
-    split, n_trees
-        Of the forest that looks; see :class:`umfi.ForestPower`.
-    is_spread_asked : bool
-        Whether it looks for distances from the median, too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.frames import read_columns
-    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
-    >>> bool(find_leakage(columns, columns.select([0]), np.random.SeedSequence(0)) > 0.9)
-    True
+    Nothing more is looked for once more than ``enough`` is found, nor distances from the median
+    unless the spread is asked for.
     """
     if context.n_columns == 0:
         return 0.0
-    judge = _make_judge(context, split, n_trees)
+    forest = _forest(context, split, n_trees)
     most = -np.inf
     for position in np.flatnonzero(~feature.is_constant()).tolist():
-        for target in _make_targets(feature, position)[: 2 if is_spread_asked else 1]:
-            most = max(most, judge.score(context, target, seed))
+        for target in _targets(feature, position)[: 2 if is_spread_asked else 1]:
+            most = max(most, forest.score(context, target, seed))
             if most > enough:
                 return most
     return most if np.isfinite(most) else 0.0
@@ -201,55 +138,35 @@ def predict_feature(
     context: Columns, feature: Columns, position: int, seed: np.random.SeedSequence
 ) -> FeaturePrediction:
     """Return what extremely randomised trees predict of a column of a feature, out of bag."""
-    target = _make_targets(feature, position)[0]
-    judge = _make_judge(context, n_trees=N_COMPARED_TREES)
-    answers = judge.predict(context, target, seed, is_every_row_scored=True)
-    values = answers.values.reshape(context.n_rows, -1)
-    values = np.where(answers.is_given()[:, np.newaxis], values, np.nanmean(values, axis=0))
-    return FeaturePrediction(
-        values, score_answers("r2", answers, target), feature.values[:, position]
-    )
+    target = _targets(feature, position)[0]
+    forest = _forest(context, n_trees=N_COMPARED_TREES)
+    predictions = forest.predict(context, target, seed, is_every_row_scored=True)
+    values = predictions.values.reshape(context.n_rows, -1)
+    values = np.where(predictions.is_given()[:, np.newaxis], values, np.nanmean(values, axis=0))
+    r2 = score_predictions("r2", predictions, target)
+    return FeaturePrediction(values, r2, feature.values[:, position])
 
 
 def predict_levels(
     context: Columns, levels: NDArray[np.intp], seed: np.random.SeedSequence
 ) -> NDArray[np.float64]:
-    """Return how common each level is among rows like a row, predicted without it.
+    """Return the probability of each level for each row, out of bag, shape (n_rows, n_levels).
 
-    By a forest with smaller leaves than elsewhere.
-
-    Parameters
-    ----------
-    context : Columns
-    levels : ndarray of int, shape (n_rows,)
-        Numbers from 0 without gaps.
-
-    Returns
-    -------
-    ndarray, shape (n_rows, n_levels)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from umfi.data.frames import read_columns
-    >>> columns = read_columns(np.random.default_rng(0).normal(size=(200, 2)))
-    >>> levels = (columns.values[:, 0] > 0.0).astype(int)
-    >>> shares = predict_levels(columns, levels, np.random.SeedSequence(0))
-    >>> bool(shares[levels == 1, 1].mean() > 0.8)
-    True
+    By a forest with smaller leaves than elsewhere. Levels are numbers from 0 without gaps.
     """
     rates = np.bincount(levels) / len(levels)
     target = Target("classification", levels.astype(np.float64), tuple(map(str, range(len(rates)))))
-    judge = _make_judge(context, "best")
-    mtry = max(judge.mtry or 1, int(min(LEVEL_MTRY_PART * context.n_columns, MAX_MTRY)))
-    judge = replace(judge, mtry=mtry, min_node_rows=LEVEL_NODE_ROWS)
-    answers = judge.predict(context, target, seed, is_every_row_scored=True)
-    return np.where(answers.is_given()[:, np.newaxis], answers.values, rates)
+    forest = _forest(context, "best")
+    mtry = max(forest.mtry or 1, int(min(LEVEL_MTRY_PART * context.n_columns, MAX_MTRY)))
+    forest = replace(forest, mtry=mtry, min_node_rows=LEVEL_NODE_ROWS)
+    predictions = forest.predict(context, target, seed, is_every_row_scored=True)
+    return np.where(predictions.is_given()[:, np.newaxis], predictions.values, rates)
 
 
-def _make_judge(
+def _forest(
     context: Columns, split: Literal["best", "random"] = "random", n_trees: int = N_TREES
 ) -> ForestPower:
+    """Return a forest for tables like the context."""
     n_fewest = context.n_rows // ROWS_PER_LEAF_ROW
     return ForestPower(
         n_trees=n_trees,
@@ -260,8 +177,8 @@ def _make_judge(
     )
 
 
-def _make_targets(columns: Columns, position: int) -> list[Target]:
-    """Return what is to be told of a column: its values, and how far they are from the middle."""
+def _targets(columns: Columns, position: int) -> list[Target]:
+    """Return what is to be predicted of a column: its values, and how far from the middle."""
     values = columns.values[:, position]
     if columns.kinds[position] in (Kind.BOOLEAN, Kind.CATEGORICAL):
         levels, codes = np.unique(values, return_inverse=True)

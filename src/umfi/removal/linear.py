@@ -12,7 +12,7 @@ from umfi.data.columns import Columns
 from umfi.data.contracts import ProtocolName
 from umfi.removal.protected import linear_directions
 from umfi.removal.regression import regress, residuals_on
-from umfi.removal.steps import linear_step_ranks, step_values
+from umfi.removal.ties import linear_conditional_ranks, order_categories
 
 __all__ = ["LinearRemover"]
 
@@ -32,7 +32,7 @@ class LinearRemover:
     where there are many.
 
     Booleans, categories and other columns that hold the same values many times have residuals that
-    would give the protected column away. Their conditional distribution is taken as linear in the
+    would identify the protected column. Their conditional distribution is taken as linear in the
     protected column instead, and each value is replaced by its rank in it, drawn at random among
     equals.
 
@@ -64,9 +64,9 @@ class LinearRemover:
         # A copy is gone already, ties or not.
         is_left = np.any(residuals != 0.0, axis=1)
         for position in np.flatnonzero(columns.is_stepped & is_left):
-            residuals[position] = linear_step_ranks(
-                step_values(columns, position, directions.T), directions, rng.random(columns.n_rows)
-            )
+            values = order_categories(columns, position, directions.T)
+            tie_breaks = rng.random(columns.n_rows)
+            residuals[position] = linear_conditional_ranks(values, directions, tie_breaks)
         return columns.with_changed(residuals.T)
 
 
@@ -75,7 +75,7 @@ def _remove_where_significant(columns: Columns, protected: NDArray[np.float64]) 
 
     found = regress(columns.values.T, protected)
     p_values = 2.0 * stats.t.sf(found.statistics, columns.n_rows - 2)
-    is_kept = p_values >= PAPER_SIGNIFICANCE
+    is_unchanged = p_values >= PAPER_SIGNIFICANCE
     residuals = found.residuals.T
-    residuals[:, is_kept] = columns.values[:, is_kept]
-    return columns.with_changed(residuals, ~is_kept)
+    residuals[:, is_unchanged] = columns.values[:, is_unchanged]
+    return columns.with_changed(residuals, ~is_unchanged)

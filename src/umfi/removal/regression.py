@@ -7,19 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.jit import kernel
+from umfi.jit import kernel, read_only
 
-__all__ = [
-    "Regression",
-    "centre",
-    "find_directions",
-    "regress",
-    "regress_in_parts",
-    "residuals_on",
-]
+__all__ = ["Regression", "centre", "find_directions", "regress", "regress_in_parts", "residuals_on"]
 
 # Residuals this small beside the column itself are rounding, not information.
-NEGLIGIBLE_SHARE = 1e-10
+NEGLIGIBLE = 1e-10
 ROUNDING = 64 * np.finfo(np.float64).eps
 BLOCK_ROWS = 128
 
@@ -27,40 +20,25 @@ BLOCK_ROWS = 128
 class Regression(NamedTuple):
     """The regressions of columns on the protected one.
 
-    Attributes
-    ----------
-    residuals : ndarray, shape (n_columns, n_rows)
-        Residuals that are nothing but rounding are exactly zero, so that the copy of a column
-        leaves no trace for a forest to split on.
-    slopes : ndarray, shape (n_columns,)
-        0 where the protected column is constant.
-    statistics : ndarray, shape (n_columns,)
-        Absolute t statistic of each slope; infinite for a perfect fit.
+    Residuals that are nothing but rounding are exactly zero, so that the copy of a column leaves no
+    trace for a forest to split on.
     """
 
-    residuals: NDArray[np.float64]
-    slopes: NDArray[np.float64]
-    statistics: NDArray[np.float64]
+    residuals: NDArray[np.float64]  # (n_columns, n_rows)
+    slopes: NDArray[np.float64]  # (n_columns,); 0 where the protected column is constant.
+    statistics: NDArray[np.float64]  # Absolute t of each slope; infinite for a perfect fit.
+
+
+def _contiguous(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array as all kernels of this module take it."""
+    return read_only(np.ascontiguousarray(array))
 
 
 def regress(columns: NDArray[np.float64], protected: NDArray[np.float64]) -> Regression:
-    """Return the regression of each column on the protected one.
-
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-    protected : ndarray, shape (n_rows,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = regress(np.array([[1.0, 3.0, 5.0, 8.0]]), np.array([0.0, 1.0, 2.0, 3.0]))
-    >>> found.slopes.round(2), found.residuals.round(2)
-    (array([2.3]), array([[ 0.2, -0.1, -0.4,  0.3]]))
-    """
+    """Return the regression of each column, shape (n_columns, n_rows), on the protected one."""
     n_columns = len(columns)
     found = Regression(np.empty(columns.shape), np.empty(n_columns), np.empty(n_columns))
-    _regress(np.ascontiguousarray(columns), np.ascontiguousarray(protected), found)
+    _regress(_contiguous(columns), _contiguous(protected), found)
     return found
 
 
@@ -70,33 +48,13 @@ def regress_in_parts(
     rows: NDArray[np.intp],
     starts: NDArray[np.intp],
 ) -> NDArray[np.float64]:
-    """Return the residuals of each column on the protected one, regressed in each part of the rows.
+    """Return residuals on the protected column in each part of the rows, (n_columns, n_taken).
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-    protected : ndarray, shape (n_rows,)
-    rows : ndarray of int, shape (n_taken,)
-        Part after part.
-    starts : ndarray of int, shape (n_parts + 1,)
-        Where each part starts in these, and ``n_taken``.
-
-    Returns
-    -------
-    ndarray, shape (n_columns, n_taken)
-        In the order of ``rows``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> columns, protected = np.array([[0.0, 1.0, 9.0, 7.0, 5.0]]), np.arange(5.0)
-    >>> regress_in_parts(columns, protected, np.array([4, 3, 2, 1, 0]), np.array([0, 3, 5]))
-    array([[0., 0., 0., 0., 0.]])
+    The rows, shape (n_taken,), and so what is returned, stand part after part; each part starts at
+    one of the starts, and the last of these is ``n_taken``.
     """
     residuals = np.empty((len(columns), len(rows)))
-    _regress_in_parts(
-        np.ascontiguousarray(columns), np.ascontiguousarray(protected), rows, starts, residuals
-    )
+    _regress_in_parts(_contiguous(columns), _contiguous(protected), rows, starts, residuals)
     return residuals
 
 
@@ -108,49 +66,19 @@ def residuals_on(
     Like one regression after the other, in a fifth of the time: a column is centred once, and
     stays in the processor's cache until it is done.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-    directions : ndarray, shape (n_directions, n_rows)
-
-    Returns
-    -------
-    ndarray, shape (n_columns, n_rows)
-        Exactly zero where nothing but rounding is left.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> directions = np.array([[-1.0, 1.0, -1.0, 1.0], [-1.0, -1.0, 1.0, 1.0]])
-    >>> residuals_on(np.array([[3.0, 5.0, 7.0, 13.0]]), directions)
-    array([[ 1., -1., -1.,  1.]])
+    Columns and residuals have shape (n_columns, n_rows), directions (n_directions, n_rows).
+    Residuals are exactly zero where nothing but rounding is left.
     """
     residuals = np.empty(columns.shape)
-    _write_residuals(np.ascontiguousarray(columns), np.ascontiguousarray(directions), residuals)
+    _write_residuals(_contiguous(columns), _contiguous(directions), residuals)
     return residuals
 
 
-def find_directions(
-    columns: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], list[int]]:
-    """Return columns as their residuals on those before them, without those told by these already.
+def find_directions(columns: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[int]]:
+    """Return columns as their residuals on those before them, without those in their span already.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (n_columns, n_rows)
-
-    Returns
-    -------
-    directions : ndarray, shape (n_directions, n_rows)
-        Uncorrelated; the first column stays as it is.
-    positions : list of int
-        Which columns they come from.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_directions(np.array([[0.0, 1.0, 2.0, 3.0], [0.0, 2.0, 4.0, 6.0]]))
-    (array([[0., 1., 2., 3.]]), [0])
+    These directions, shape (n_directions, n_rows), are uncorrelated, and the first column stays as
+    it is; also returns which columns they come from.
     """
     directions, positions = [columns[0]], [0]
     remaining = columns[1:]
@@ -165,16 +93,9 @@ def find_directions(
 
 
 def centre(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a column around zero with largest deviation 1, or zeros if it is constant.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centre(np.array([1e300, 2e300, 6e300]))
-    array([-0.66666667, -0.33333333,  1.        ])
-    """
+    """Return a column around zero with largest deviation 1, or zeros if it is constant."""
     centred = np.empty(len(column))
-    _centre(np.ascontiguousarray(column), centred, np.ones(len(column)))
+    _centre(_contiguous(column), centred, np.ones(len(column)))
     return centred
 
 
@@ -182,7 +103,7 @@ def centre(column: NDArray[np.float64]) -> NDArray[np.float64]:
 def _add_products(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """Return the sum of products, in blocks of a few partial sums that are added with care.
 
-    One running sum over a million rows would lose the digits that tell a copy from a column.
+    One running sum over a million rows would lose the digits that distinguish a copy from a column.
     """
     n_rows = first.shape[0]
     total = 0.0
@@ -260,7 +181,7 @@ def _regress(
             furthest = max(furthest, abs(residuals[row]))
         # Relative to the column's spread, and to the size of the numbers it was computed from.
         lost = (largest / scale if scale > 0.0 else 0.0) + abs(slope) * digits_lost
-        if furthest <= max(NEGLIGIBLE_SHARE, ROUNDING * lost):
+        if furthest <= max(NEGLIGIBLE, ROUNDING * lost):
             residuals[:] = 0.0
         error = _add_products(residuals, residuals) / freedom
         error = np.sqrt(error / (sum_of_squares if sum_of_squares > 0.0 else 1.0))
@@ -292,7 +213,7 @@ def _regress_in_parts(
             for slot in range(start, stop):
                 values[column, slot - start] = columns[column, rows[slot]]
         found = Regression(np.empty(values.shape), np.empty(n_columns), np.empty(n_columns))
-        _regress(values, own, found)
+        _regress(read_only(values), read_only(own), found)
         residuals[:, start:stop] = found.residuals
 
 
@@ -324,7 +245,7 @@ def _write_residuals(
         furthest = 0.0
         for row in range(n_rows):
             furthest = max(furthest, abs(left[row]))
-        if furthest <= max(NEGLIGIBLE_SHARE, ROUNDING * lost):
+        if furthest <= max(NEGLIGIBLE, ROUNDING * lost):
             left[:] = 0.0
         for row in range(n_rows):
             left[row] *= scale

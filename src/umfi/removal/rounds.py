@@ -23,6 +23,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,21 +32,23 @@ from scipy import linalg, special
 from umfi.data.columns import Columns
 from umfi.errors import InputError, check_count
 from umfi.forest import order_rows
-from umfi.removal.leakage import find_leakage
-from umfi.removal.moves import (
+from umfi.removal.grid import (
+    Grid,
+    ProtectedColumn,
     equalise_covariances,
-    limit_moves,
+    protected_columns,
+    shrink_moves,
     smooth_columns,
     subtract_means,
 )
-from umfi.removal.nodes import Nodes, Place, find_places
-from umfi.removal.protected import Cut
-from umfi.removal.steps import random_ranks, stack_steps
-from umfi.removal.transport import rank_in_bins, read_scale
+from umfi.removal.leakage import find_leakage
+from umfi.removal.protected import Binning
+from umfi.removal.ties import ordered_values, random_ranks
+from umfi.removal.transport import interpolate_quantiles, rank_in_bins
 
 __all__ = [
+    "RemovesInRounds",
     "Round",
-    "check_rounds",
     "mix",
     "rank",
     "rank_in_halves",
@@ -71,17 +74,25 @@ SAME_ORDER = 1.0 - 1e-9
 NEGLIGIBLE = 1e-12
 
 # From scores, shape (n_columns, n_rows), and a protected column to new scores.
-Round = Callable[[NDArray[np.float64], Place, np.random.Generator], NDArray[np.float64]]
+Round = Callable[[NDArray[np.float64], ProtectedColumn, np.random.Generator], NDArray[np.float64]]
 
 
-def check_rounds(tolerance: float, max_rounds: int) -> None:
-    """Raise if no removal can stop by these."""
-    check_count("max_rounds", max_rounds)
-    is_number = isinstance(tolerance, int | float | np.number) and not isinstance(tolerance, bool)
-    if not is_number or not -1.0 < tolerance < 1.0:
-        raise InputError(
-            f"tolerance={tolerance!r} is not valid: pass an R², such as 0.0 for no leakage at all."
-        )
+@dataclass(frozen=True)
+class RemovesInRounds:
+    """A remover that goes on until leakage is at most the tolerance, or for so many rounds."""
+
+    tolerance: float = 0.0
+    max_rounds: int = 12
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot stop."""
+        check_count("max_rounds", self.max_rounds)
+        is_number = isinstance(self.tolerance, int | float | np.number)
+        if not is_number or isinstance(self.tolerance, bool) or not -1.0 < self.tolerance < 1.0:
+            raise InputError(
+                f"tolerance={self.tolerance!r} is not valid: pass an R², such as 0.0 for no "
+                "leakage at all."
+            )
 
 
 def remove_in_rounds(
@@ -97,17 +108,10 @@ def remove_in_rounds(
     block, no more than is tolerated, and hardly more than of a copy, if there is one: removal is
     fitted to these very rows, so that forests find less than nothing of what was removed.
 
-    Parameters
-    ----------
-    columns : Columns
-    protected : sequence of Columns
-        A feature or group, then its permuted copies.
-    rounds : iterable of Round
-    tolerance : float
-        Leakage to stop at.
+    The protected blocks are a feature or group, then its permuted copies.
     """
     scores = _normal_scores(columns, protected, rng)
-    places = [find_places(block, columns, ROWS_PER_BIN) for block in protected]
+    blocks = [protected_columns(block, columns, ROWS_PER_BIN) for block in protected]
     is_left = ~_is_in_same_order(scores, protected)
     scores[~is_left] = 0.0
     seed = np.random.SeedSequence(int(rng.integers(2**63)))
@@ -118,9 +122,9 @@ def remove_in_rounds(
     for apply in rounds:
         moved = scores[is_left]
         # In random order, so that the feature does not stand before its copies every time.
-        for block in rng.permutation(len(places)):
-            for place in places[block]:
-                moved = apply(moved, place, rng)
+        for number in rng.permutation(len(blocks)):
+            for column in blocks[number]:
+                moved = apply(moved, column, rng)
         scores[is_left] = moved
         unrelated = columns.with_changed(scores.T.copy(order="F"))
         left = unrelated.select(np.flatnonzero(is_left))
@@ -138,20 +142,16 @@ def remove_in_rounds(
 def _normal_scores(
     columns: Columns, protected: Sequence[Columns], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return each column on the scale of a normal distribution, equal levels in random order.
+    """Return columns, shape (n_columns, n_rows), on the scale of a normal distribution.
 
-    A constant column is zero.
-
-    Returns
-    -------
-    ndarray, shape (n_columns, n_rows)
+    Equal values stand in random order; a constant column is zero.
     """
     scores = _score_in_order(columns.values.T)
-    stepped = np.flatnonzero(columns.is_stepped)
-    if len(stepped) > 0:
-        values = stack_steps(columns, stepped, protected)
+    tied = np.flatnonzero(columns.is_stepped)
+    if len(tied) > 0:
+        values = ordered_values(columns, tied, protected)
         ranks = random_ranks(values, rng.random(values.shape))
-        scores[stepped] = special.ndtri((ranks.T - 0.5) / columns.n_rows)
+        scores[tied] = special.ndtri((ranks.T - 0.5) / columns.n_rows)
     scores[columns.is_constant()] = 0.0
     return scores
 
@@ -180,76 +180,72 @@ def _is_in_same_order(
 
 
 def smooth_and_rank(
-    scores: NDArray[np.float64], place: Place, rng: np.random.Generator
+    scores: NDArray[np.float64], column: ProtectedColumn, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return cautious ranks of what is left after mean and spread, as normal scores."""
-    smoothed = smooth_columns(scores, place.line, place.slow)
-    return _rank(smoothed, place.bins, CAUTION, rng)
+    smoothed = smooth_columns(scores, column.scores, column.wide_grid)
+    return _rank(smoothed, column.bins, CAUTION, rng)
 
 
 def rank_in_halves(
-    scores: NDArray[np.float64], place: Place, rng: np.random.Generator
+    scores: NDArray[np.float64], column: ProtectedColumn, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return normal scores of the ranks in each half of the protected column."""
-    return _rank(scores, place.halves, 0.0, rng)
+    return _rank(scores, column.halves, 0.0, rng)
 
 
 def rank(
-    scores: NDArray[np.float64], place: Place, rng: np.random.Generator
+    scores: NDArray[np.float64], column: ProtectedColumn, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return normal scores of the ranks in each bin of the protected column."""
-    return _rank(scores, place.bins, 0.0, rng)
+    return _rank(scores, column.bins, 0.0, rng)
 
 
 def _rank(
-    scores: NDArray[np.float64], cut: Cut, caution: float, rng: np.random.Generator
+    scores: NDArray[np.float64], binning: Binning, caution: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    ranks, _ = rank_in_bins(scores, cut, rng)
+    ranks, _ = rank_in_bins(scores, binning, rng)
     if caution > 0.0:
-        n_bins, n_rows = len(cut.bins), scores.shape[1]
-        noise = NOISE_OF_BIN * (n_bins - 1) + NOISE_OF_SLOPE * (n_bins - cut.n_own)
-        ranks = limit_moves(scores, ranks, noise / n_rows, caution)
+        n_bins, n_rows = len(binning.bins), scores.shape[1]
+        noise = NOISE_OF_BIN * (n_bins - 1) + NOISE_OF_SLOPE * (n_bins - binning.n_own)
+        ranks = shrink_moves(scores, ranks, noise / n_rows, caution)
     moved = np.empty(scores.shape)
-    read_scale(ranks, _normal_scale(scores.shape[1])[np.newaxis], moved)
+    interpolate_quantiles(ranks, _normal_scale(scores.shape[1])[np.newaxis], moved)
     return moved
 
 
 def mix(ridge: float, *, is_chained: bool = False, is_reversed: bool = False) -> Round:
-    """Return the round that brings the covariance at each node to its mean, and ranks after it.
+    """Return the round that brings the covariance at all grid points to its mean, then ranks.
 
-    Parameters
-    ----------
-    ridge : float
-        Variance, in units of a score's, up to which a direction is spared.
-    is_chained : bool
-        Whether each column is moved given those before it, instead of all in all directions.
-    is_reversed : bool
-        Whether the chain starts with the last column.
+    The ridge is the variance, in units of a score's, up to which a direction is spared. Chained,
+    each column is moved given those before it, or reversed those behind it, instead of all in all
+    directions.
     """
 
     def apply(
-        scores: NDArray[np.float64], place: Place, rng: np.random.Generator
+        scores: NDArray[np.float64], column: ProtectedColumn, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         order = slice(None, None, -1 if is_reversed else 1)
         ordered = np.ascontiguousarray(scores[order])
-        return rank(_equalise(ordered, place.near, ridge, is_chained)[order], place, rng)
+        equalised = _equalise(ordered, column.narrow_grid, ridge, is_chained)
+        return rank(equalised[order], column, rng)
 
     return apply
 
 
 def _equalise(
-    scores: NDArray[np.float64], nodes: Nodes, ridge: float, is_chained: bool
+    scores: NDArray[np.float64], grid: Grid, ridge: float, is_chained: bool
 ) -> NDArray[np.float64]:
-    """Return scores whose mean and covariance are the same at every node, but for the ridge.
+    """Return scores whose mean and covariance are the same at every grid point, but for the ridge.
 
     Of many columns it is the leading principal axes that are moved.
     """
-    residuals = subtract_means(scores, nodes)
+    residuals = subtract_means(scores, grid)
     if len(scores) <= MAX_DIRECTIONS:
-        return equalise_covariances(residuals, nodes, ridge, is_chained)
+        return equalise_covariances(residuals, grid, ridge, is_chained)
     axes = _leading_axes(residuals)
     leading = axes.T @ residuals
-    moved = equalise_covariances(leading, nodes, ridge, is_chained)
+    moved = equalise_covariances(leading, grid, ridge, is_chained)
     return residuals + axes @ (moved - leading)
 
 

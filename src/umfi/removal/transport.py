@@ -14,23 +14,23 @@ from umfi.data.contracts import ProtocolName
 from umfi.errors import InputError, is_whole_number
 from umfi.forest import order_rows
 from umfi.jit import kernel
-from umfi.removal.protected import Cut, cut_block
+from umfi.removal.protected import Binning, bin_protected
 from umfi.removal.regression import regress_in_parts
-from umfi.removal.steps import linear_step_ranks, random_ranks, stack_steps
+from umfi.removal.ties import linear_conditional_ranks, ordered_values, random_ranks
 
-__all__ = ["TransportRemover", "rank_in_bins", "read_scale"]
+__all__ = ["TransportRemover", "interpolate_quantiles", "rank_in_bins"]
 
 # The authors' choice (section F).
 DEFAULT_ROWS_PER_BIN = 150
 MIN_ROWS_PER_BIN = 5
-# Levels are not regressed, so they need more bins in short tables, if bins are not too short.
-MIN_STEP_BINS, MIN_STEP_ROWS = 5, 30
+# Columns with ties are not regressed, so they need more bins in short tables, of enough rows.
+MIN_BINS_OF_TIES, MIN_ROWS_OF_TIES = 5, 30
 # With so few bins the protected column moves inside them.
 MAX_WIDE_BINS = 5
 
 
 def _paper_bins(protected: NDArray[np.float64], rows_per_bin: int) -> list[NDArray[np.intp]]:
-    """Return the rows of each bin between quantiles; bins share the rows on their common edge."""
+    """Return the rows of each bin between quantiles; rows on an edge are in both of its bins."""
     n_edges = int(np.ceil(len(protected) / rows_per_bin))
     if n_edges < 2:
         return [np.arange(len(protected))]
@@ -44,7 +44,7 @@ def _paper_bins(protected: NDArray[np.float64], rows_per_bin: int) -> list[NDArr
 class TransportRemover:
     """Replaces each value by the rank of its residual among rows with a similar protected value.
 
-    The protected column is cut into bins. Inside a bin every other column is regressed on the
+    The protected column is divided into bins. Inside a bin every other column is regressed on the
     protected one and transported to the uniform distribution, so that its distribution is the
     same in all bins (Johndrow and Lum 2019; algorithms 2 and 3 of the paper).
 
@@ -64,7 +64,7 @@ class TransportRemover:
 
     A column of levels, or another one that holds the same values many times, is not regressed when
     it is transported, and its rows are ranked at random among equals: equal ranks would differ from
-    bin to bin and so give the bin away.
+    bin to bin and so identify the bin.
 
     Examples
     --------
@@ -98,12 +98,13 @@ class TransportRemover:
         if protocol == "paper":
             transported = self._paper_ranks(columns.values, protected[0].values[:, 0])
         else:
-            cuts = [
-                cut for block in protected for cut in cut_block(block, columns, self.rows_per_bin)
+            n_rows = self.rows_per_bin
+            binnings = [
+                binning for block in protected for binning in bin_protected(block, columns, n_rows)
             ]
-            n_step_rows = max(MIN_STEP_ROWS, columns.n_rows // MIN_STEP_BINS)
-            of_steps = cut_block(protected[0], columns, min(self.rows_per_bin, n_step_rows))[0]
-            transported = _conditional_ranks(columns, cuts, of_steps, protected, rng)
+            n_rows = min(n_rows, max(MIN_ROWS_OF_TIES, columns.n_rows // MIN_BINS_OF_TIES))
+            of_ties = bin_protected(protected[0], columns, n_rows)[0]
+            transported = _conditional_ranks(columns, binnings, of_ties, protected, rng)
         return columns.with_changed(transported.T)
 
     def _paper_ranks(
@@ -118,88 +119,76 @@ class TransportRemover:
 
 def _conditional_ranks(
     columns: Columns,
-    cuts: list[Cut],
-    of_steps: Cut,
+    binnings: list[Binning],
+    of_ties: Binning,
     protected: Sequence[Columns],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return mid-ranks (rank - 1/2) / (rows of the bin), shape (n_columns, n_rows).
 
-    Between two cuts the ranks are read on the scale of the first cut's residuals. On the scale of
-    the ranks themselves the later cuts would cost S less than the first one did, and the feature
+    Between two binnings the ranks are read on the scale of the first one's residuals. On the scale
+    of the ranks themselves the later ones would cost S less than the first one did, and the feature
     would seem to know more than its copies: an unrelated one by half a standard deviation
     (measured), instead of by nothing.
     """
-    is_stepped = columns.is_stepped
-    stepped = stack_steps(columns, np.flatnonzero(is_stepped), protected)
+    has_ties = columns.is_stepped
+    tied = ordered_values(columns, np.flatnonzero(has_ties), protected)
     values = columns.values.T
     ranks, scale = np.empty(values.shape), np.empty(values.shape)
-    for place, cut in enumerate(cuts):
-        if place > 0:
+    for number, binning in enumerate(binnings):
+        if number > 0:
             values = np.empty(values.shape)
-            read_scale(ranks, scale, values)
-        is_smooth = ~is_stepped if place == 0 else np.ones(len(values), dtype=bool)
+            interpolate_quantiles(ranks, scale, values)
+        is_smooth = ~has_ties if number == 0 else np.ones(len(values), dtype=bool)
         if is_smooth.all():
-            ranks, residuals = rank_in_bins(values, cut, rng)
+            ranks, residuals = rank_in_bins(values, binning, rng)
         else:
-            ranks[is_smooth], residuals = rank_in_bins(values[is_smooth], cut, rng)
-            ranks[is_stepped] = _rank_steps(stepped, of_steps, rng)
-        if place == 0 and len(cuts) > 1:
+            ranks[is_smooth], residuals = rank_in_bins(values[is_smooth], binning, rng)
+            ranks[has_ties] = _rank_ties(tied, of_ties, rng)
+        if number == 0 and len(binnings) > 1:
             scale[is_smooth] = np.sort(residuals, axis=1)
-            scale[is_stepped] = (np.arange(columns.n_rows) + 0.5) / columns.n_rows
+            scale[has_ties] = (np.arange(columns.n_rows) + 0.5) / columns.n_rows
     return ranks
 
 
 def rank_in_bins(
-    columns: NDArray[np.float64], cut: Cut, rng: np.random.Generator
+    columns: NDArray[np.float64], binning: Binning, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the shares at which residuals stand in their bin, and the residuals.
+    """Return relative ranks of residuals in their bin, and the residuals, (n_columns, n_rows).
 
-    Where bins differ in size each share is drawn between its two neighbours, or their steps would
-    tell a bin. What removal has made constant stays so.
-
-    Returns
-    -------
-    ranks, residuals : ndarray, shape (n_columns, n_rows)
+    Where bins differ in size each rank is drawn between its two neighbours, or the distance of
+    ranks would identify a bin. What removal has made constant stays so.
     """
     ranks = np.empty(columns.shape)
-    residuals = _transport(columns, cut.protected, cut.bins, 0.5, ranks)
-    if cut.is_uneven():
+    residuals = _transport(columns, binning.protected, binning.bins, 0.5, ranks)
+    if binning.is_uneven():
         is_left = residuals.any(axis=1)
         noise = rng.random((int(is_left.sum()), columns.shape[1])) - 0.5
         sizes = np.empty(columns.shape[1])
-        for rows in cut.bins:
+        for rows in binning.bins:
             sizes[rows] = len(rows)
         ranks[is_left] += noise / sizes
     return ranks, residuals
 
 
-def _rank_steps(
-    stepped: NDArray[np.float64], cut: Cut, rng: np.random.Generator
+def _rank_ties(
+    tied: NDArray[np.float64], binning: Binning, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the ranks of columns whose values are levels, at random among equals.
+    """Return the ranks, (n_columns, n_rows), of columns (n_rows, n_columns), random among equals.
 
-    Where there are few bins the protected column moves inside them, and levels are taken by their
+    Where there are few bins the protected column moves inside them, and values are taken by their
     chances given it; with more bins that would remove little and cost more.
-
-    Parameters
-    ----------
-    stepped : ndarray, shape (n_rows, n_columns)
-
-    Returns
-    -------
-    ndarray, shape (n_columns, n_rows)
     """
-    ranks = np.empty(stepped.shape[::-1])
-    tie_breaks = rng.random(stepped.shape)
-    offsets = rng.random(stepped.shape) if cut.is_uneven() else np.full(stepped.shape, 0.5)
-    for number, rows in enumerate(cut.bins):
-        values = stepped[rows]
-        if number >= cut.n_own and len(cut.bins) - cut.n_own <= MAX_WIDE_BINS:
-            direction = cut.protected[np.newaxis, rows]
-            for place in range(values.shape[1]):
-                values[:, place] = linear_step_ranks(
-                    values[:, place], direction, tie_breaks[rows, place]
+    ranks = np.empty(tied.shape[::-1])
+    tie_breaks = rng.random(tied.shape)
+    offsets = rng.random(tied.shape) if binning.is_uneven() else np.full(tied.shape, 0.5)
+    for number, rows in enumerate(binning.bins):
+        values = tied[rows]
+        if number >= binning.n_own and len(binning.bins) - binning.n_own <= MAX_WIDE_BINS:
+            direction = binning.protected[np.newaxis, rows]
+            for column in range(values.shape[1]):
+                values[:, column] = linear_conditional_ranks(
+                    values[:, column], direction, tie_breaks[rows, column]
                 )
         drawn = random_ranks(values, tie_breaks[rows])
         ranks[:, rows] = (drawn - offsets[rows]).T / len(rows)
@@ -233,16 +222,10 @@ def _write_ranks(
     offset: float,
     transported: NDArray[np.float64],
 ) -> None:
-    """Write ranks from 1 up, less the offset and as shares; equal values share their mean rank.
+    """Write (rank - offset) / (rows of the part), ranks from 1 up and equal values at their mean.
 
-    Parameters
-    ----------
-    columns : shape (n_columns, n_taken)
-    order : shape (n_columns, n_taken)
-        In each part by itself.
-    rows : shape (n_taken,)
-        Where each place stands in what is written.
-    starts : shape (n_parts + 1,)
+    Columns and their order in each part have shape (n_columns, n_taken); rows, (n_taken,), say
+    where each is written.
     """
     for column in range(columns.shape[0]):
         for part in range(starts.shape[0] - 1):
@@ -253,29 +236,25 @@ def _write_ranks(
                 stop = start + 1
                 while stop < end and columns[column, order[column, stop]] == value:
                     stop += 1
-                share = (0.5 * (start + 1 + stop) - first - offset) / (end - first)
+                rank = (0.5 * (start + 1 + stop) - first - offset) / (end - first)
                 for slot in range(start, stop):
-                    transported[column, rows[order[column, slot]]] = share
+                    transported[column, rows[order[column, slot]]] = rank
                 start = stop
 
 
 @kernel
-def read_scale(
-    shares: NDArray[np.float64], scale: NDArray[np.float64], values: NDArray[np.float64]
+def interpolate_quantiles(
+    ranks: NDArray[np.float64], scale: NDArray[np.float64], values: NDArray[np.float64]
 ) -> None:
-    """Write the value that stands at each share of a column's scale, between two of it linearly.
+    """Write the value of a column's scale at each relative rank, between two of it linearly.
 
-    Parameters
-    ----------
-    shares : shape (n_columns, n_rows), between 0 and 1
-    scale : shape (n_columns, n_rows), or (1, n_rows) for all columns; ascending
-    values : shape (n_columns, n_rows), written
+    All have shape (n_columns, n_rows), or the ascending scale (1, n_rows) for all columns.
     """
-    n_columns, n_rows = shares.shape
+    n_columns, n_rows = ranks.shape
     for column in range(n_columns):
         of_column = scale[min(column, scale.shape[0] - 1)]
         for row in range(n_rows):
-            place = min(max(shares[column, row] * n_rows - 0.5, 0.0), n_rows - 1.0)
-            below = min(int(place), n_rows - 2)
+            position = min(max(ranks[column, row] * n_rows - 0.5, 0.0), n_rows - 1.0)
+            below = min(int(position), n_rows - 2)
             low, high = of_column[below], of_column[below + 1]
-            values[column, row] = low + (high - low) * (place - below)
+            values[column, row] = low + (high - low) * (position - below)

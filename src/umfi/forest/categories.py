@@ -2,7 +2,7 @@
 
 Levels have no order, and there are far too many ways of dividing them in two. Ordered by the mean
 response of a tree's own rows, the best division is one of the cuts between two neighbours (Fisher
-1958); rows out of the bag have no say in the order, so that they stay honest judges of the tree.
+1958); rows out of the bag have no say in the order, so that the tree is tested on them honestly.
 For classes, a tree draws a number for each class and orders levels by the mean of these.
 """
 
@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.forest.model import Response, Scratch
-from umfi.forest.ranks import RankTable
-from umfi.forest.streams import draw_uniform
+from umfi.forest.random import draw_uniform
+from umfi.forest.ranks import RankTable, freeze_table
 from umfi.jit import kernel
 
-__all__ = ["arrange_levels", "has_levels", "new_slots", "own_table"]
+__all__ = ["arrange_levels", "has_levels", "new_arranged", "new_slots", "table_of_tree"]
 
 
 @kernel
@@ -26,17 +26,29 @@ def has_levels(table: RankTable) -> bool:
 
 
 @kernel
-def own_table(table: RankTable) -> RankTable:
-    """Return a table whose categories a tree may arrange: a copy, if there are any."""
+def new_arranged(table: RankTable) -> RankTable:
+    """Return a table that a tree may write its order of categories to; empty if there are none."""
     if not has_levels(table):
-        return table
+        return RankTable(
+            np.empty((0, 0), dtype=np.uint16),
+            np.empty((0, 0)),
+            np.empty(0, dtype=np.bool_),
+            np.empty(0, dtype=np.uint16),
+            table.has_bins,
+        )
     return RankTable(
         table.positions.copy(),
         table.sorted_values.copy(),
         table.has_ties.copy(),
-        table.n_levels,
+        table.n_levels.copy(),
         table.has_bins,
     )
+
+
+@kernel
+def table_of_tree(table: RankTable, arranged: RankTable) -> RankTable:
+    """Return the table that trees grow on: the arranged one, if there are categories."""
+    return freeze_table(arranged) if has_levels(table) else table
 
 
 @kernel
@@ -56,11 +68,7 @@ def _order_levels(
 ) -> NDArray[np.int64]:
     """Return the levels by the mean mark of these rows; those without a row stand in the middle.
 
-    Parameters
-    ----------
-    levels : level of each row, shape (n_rows,)
-    rows : the rows in the bag
-    marks : weight, and weight times mark, of each row, shape (n_rows, 2)
+    Of each row there are its level, and its weight and weight times mark, shape (n_rows, 2).
     """
     weights = np.zeros(n_levels)
     sums = np.zeros(n_levels)
@@ -83,7 +91,7 @@ def arrange_levels(
     source: RankTable,
     positions: NDArray[np.uint16],
     n_rows: int,
-    own: RankTable,
+    arranged: RankTable,
     rows: NDArray[np.uint32],
     response: Response,
     scratch: Scratch,
@@ -97,7 +105,7 @@ def arrange_levels(
     positions : where each row stands in it, shape (n_columns, n_rows)
         Those of the source, or of rows copied together from it.
     n_rows : how many of the rows there are
-    own : what is written
+    arranged : what is written
     rows : the rows in the bag
     scratch : after the tree's draw of rows; its stream gives each class a number
     slots : the first position of each level, written, shape (n_columns, most levels)
@@ -123,20 +131,20 @@ def arrange_levels(
         counts = np.zeros(n_levels, dtype=np.int64)
         for row in range(n_rows):
             counts[levels[row]] += 1
-        places = own.sorted_values[column]
-        places[:] = np.inf
+        sorted_values = arranged.sorted_values[column]
+        sorted_values[:] = np.inf
         start = 0
-        for place in range(n_levels):
-            level = order[place]
+        for number in range(n_levels):
+            level = order[number]
             n_slots = 1 if source.has_bins else counts[level]
-            slots[column, level] = min(start, places.shape[0] - 1)
+            slots[column, level] = min(start, sorted_values.shape[0] - 1)
             for slot in range(start, start + n_slots):
-                places[slot] = place
+                sorted_values[slot] = number
             start += n_slots
         counts[:] = 0
         for row in range(n_rows):
             level = levels[row]
-            own.positions[column, row] = slots[column, level] + counts[level]
+            arranged.positions[column, row] = slots[column, level] + counts[level]
             if not source.has_bins:
                 counts[level] += 1
-        own.has_ties[column] = not source.has_bins
+        arranged.has_ties[column] = not source.has_bins

@@ -1,7 +1,7 @@
-"""Random streams for the kernels: SplitMix64, one stream a tree.
+"""Random streams for the kernels: SplitMix64, one stream per tree.
 
 A stream is an array of one uint64, so that a kernel can advance it in place. SplitMix64 (Steele,
-Lea and Flood 2014) needs three multiplications a draw and passes BigCrush; the naive twin repeats
+Lea and Flood 2014) needs three multiplications per draw and passes BigCrush; the naive twin repeats
 it in Python integers.
 """
 
