@@ -44,8 +44,9 @@ def read_seconds(time_limit: Any) -> float | None:
             seconds = float(text)
     if not seconds > 0.0:
         raise InputError(
-            f"time_limit={time_limit!r} is not a time: pass seconds, or text such as '30m' or "
-            "'1h30m'."
+            "is not a time: pass seconds, or text such as '30m' or '1h30m'.",
+            argument="time_limit",
+            value=time_limit,
         )
     return seconds
 

@@ -82,8 +82,9 @@ def pack(work: Work) -> Parcel:
         pickled = cloudpickle.dumps(work, protocol=5, buffer_callback=keep_small)
     except Exception as error:
         raise RunError(
-            f"The power or remover cannot be sent to other processes ({error}): use "
-            "executor='threads', or one that can be pickled."
+            f"The power or remover cannot be sent to other processes ({error}): use threads "
+            "instead, or one that can be pickled.",
+            argument="executor",
         ) from error
     head = pickle.dumps((_this_software(), pickled))
     return Parcel(uuid4().hex, head, arrays)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from umfi.errors import RunError
+from umfi.errors import RunError, StopCode, StopReason
 from umfi.execution.budget import Budget
 from umfi.execution.checkpoint import Checkpoint, begin
 from umfi.execution.crews import Crew, check_workers, count_workers, find_crew
@@ -144,14 +144,16 @@ class Runner:
             self.answers[stage] = Answers(self.store.read(stage) if self.store else {})
         return self.answers[stage]
 
-    def describe_stop(self) -> str | None:
+    def describe_stop(self) -> StopReason | None:
         """Return why tasks are missing, if any are."""
         if self.budget.is_interrupted:
-            return "The run was interrupted"
+            return StopReason(StopCode.INTERRUPTED, "The run was interrupted")
         if self.budget.is_over:
-            return f"The time limit of {self.budget.seconds:g} seconds was reached"
+            sentence = f"The time limit of {self.budget.seconds:g} seconds was reached"
+            return StopReason(StopCode.TIME_LIMIT, sentence)
         if self.share != (1, 1):
-            return f"This is share {self.share[0]} of {self.share[1]}"
+            sentence = f"This is share {self.share[0]} of {self.share[1]}"
+            return StopReason(StopCode.PART_OF_RUN, sentence)
         return None
 
     def plan(self, stage: str, n_tasks: int) -> None:

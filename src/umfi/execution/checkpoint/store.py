@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from umfi.errors import InputError, is_whole_number
+from umfi.errors import ErrorCode, InputError, is_whole_number
 from umfi.execution.checkpoint.files import (
     Content,
     cannot_use,
@@ -75,8 +75,9 @@ class Checkpoint:
         is_path = isinstance(self.path, str | os.PathLike) and str(self.path) not in ("", ".")
         if not is_path:
             raise InputError(
-                f"checkpoint={self.path!r} is not valid: pass the name of a file, such as "
-                "'run.umfi'."
+                "is not valid: pass the name of a file, such as 'run.umfi'.",
+                argument="checkpoint",
+                value=self.path,
             )
         is_pair = isinstance(self.share, Sequence) and len(self.share) == 2
         if (
@@ -257,8 +258,11 @@ def begin(
             if kept.label == run.label and kept.digest != run.digest:
                 differences = "; ".join(find_differences(kept.identity, run.identity))
                 raise InputError(
-                    f"checkpoint={str(path)!r} holds another run: {differences}. Call with what it "
-                    "was begun with, or choose another file."
+                    f"holds another run: {differences}. Call with what it was begun with, or "
+                    "choose another file.",
+                    code=ErrorCode.OTHER_RUN,
+                    argument="checkpoint",
+                    value=str(path),
                 )
             if kept.digest != run.digest:
                 others.append(kept)
@@ -284,7 +288,9 @@ def _lock(path: Path) -> FileLock:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
-            raise InputError(f"checkpoint={str(path)!r} is a folder: pass the name of a file.")
+            raise InputError(
+                "is a folder: pass the name of a file.", argument="checkpoint", value=str(path)
+            )
         return FileLock(path.with_name(path.name + "-lock"))
     except OSError as error:
         raise cannot_use(path, error) from None
@@ -318,7 +324,9 @@ def _join(run: KeptRun, other: KeptRun, path: Path) -> None:
     """Add to a run what another file holds of it."""
     if run.digest != other.digest:
         differences = "; ".join(find_differences(run.identity, other.identity))
-        raise InputError(f"{str(path)!r} holds another run: {differences}.")
+        raise InputError(
+            f"{str(path)!r} holds another run: {differences}.", code=ErrorCode.OTHER_RUN
+        )
     for stage, answers in other.answers.items():
         own = run.answers.setdefault(stage, {})
         for name, answer in answers.items():
