@@ -175,7 +175,7 @@ BAD_ARGUMENTS = {
     "tiny share": ({"subsample": 0.1}, "leaves 4 of 40 rows, and 20 at least"),
     "endless subsample": ({"subsample": np.inf}, "subsample=inf is not valid"),
     "negative subsample": ({"subsample": -3}, "subsample=-3 is not valid"),
-    "odd subsample": ({"subsample": 20.5}, "pass a whole number of rows, or a share"),
+    "odd subsample": ({"subsample": 20.5}, "pass a whole number of rows, or a fraction"),
     "seed": ({"random_state": "seven"}, "random_state='seven' is not a seed"),
     "negative seed": ({"random_state": -1}, "random_state=-1 is not a seed"),
     "no workers": ({"n_jobs": 0}, "n_jobs=0 leaves nobody to work"),

@@ -14,11 +14,12 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import platformdirs
 from numba import config, njit
 from numba.core import event
 
@@ -71,7 +72,7 @@ def _cache_folder(sources: Path) -> Path:
     """
     name = f"kernels-{_source_digest(sources)}"
     user = os.getuid() if hasattr(os, "getuid") else None
-    for place in (_user_cache() / "umfi", Path(tempfile.gettempdir()) / f"umfi-{user}"):
+    for place in (_user_cache(), Path(tempfile.gettempdir()) / f"umfi-{user}"):
         try:
             (place / name).mkdir(parents=True, exist_ok=True, mode=0o700)
             is_ours = user is None or place.stat().st_uid == (place / name).stat().st_uid == user
@@ -83,13 +84,12 @@ def _cache_folder(sources: Path) -> Path:
 
 
 def _user_cache() -> Path:
-    folder = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    if folder:
-        return Path(folder)
-    try:
-        return Path.home() / ".cache"
-    except RuntimeError:  # A user without a home, as in some containers.
-        return Path(tempfile.gettempdir())
+    """Return the folder of downloads, too; temporary files for a user without a home."""
+    with suppress(RuntimeError):
+        folder = platformdirs.user_cache_path("umfi")
+        if folder.is_absolute():
+            return folder
+    return Path(tempfile.gettempdir()) / "umfi"
 
 
 @contextmanager
