@@ -3,47 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from umfi.errors import InputError
-
-__all__ = [
-    "Alpha",
-    "CheckpointFile",
-    "Data",
-    "Delimiter",
-    "Drop",
-    "Encoding",
-    "ExecutorName",
-    "Fresh",
-    "Groups",
-    "Jobs",
-    "Json",
-    "Kinds",
-    "Missing",
-    "Out",
-    "OutTables",
-    "Permutations",
-    "Power",
-    "Remover",
-    "Repeats",
-    "Seed",
-    "Sheet",
-    "Subsample",
-    "Target",
-    "Task",
-    "Test",
-    "TimeLimit",
-    "option",
-    "read_groups",
-    "read_kinds",
-    "read_list",
-    "read_none",
-    "read_subsample",
-]
 
 
 def option(*names: str, metavar: str, help: str) -> Any:  # noqa: A002
@@ -139,6 +105,34 @@ Sheet = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON instead of a table.", show_default=False)
 ]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table is read from its file."""
+
+    drop: Drop = None
+    kinds: Kinds = None
+    missing: Missing = "error"
+    delimiter: Delimiter = None
+    encoding: Encoding = None
+    sheet: Sheet = None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run is carried out, whatever it computes."""
+
+    jobs: Jobs = None
+    executor: ExecutorName = None
+    time_limit: TimeLimit = None
+    checkpoint: CheckpointFile = None
+    fresh: Fresh = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the library calls them, but for the checkpoint."""
+        return {"n_jobs": self.jobs, "executor": self.executor, "time_limit": self.time_limit}
 
 
 def read_list(words: Iterable[str] | None, known: Sequence[str] = ()) -> list[str]:

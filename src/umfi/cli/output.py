@@ -8,13 +8,14 @@ import os
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
-from inspect import signature
+from dataclasses import fields, is_dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, get_type_hints
 
 import typer
 
+from umfi.cli.options import RunOptions
 from umfi.errors import ErrorCode, InputError, RunError, StopCode
 from umfi.execution.checkpoint import forget, read_checkpoint
 
@@ -55,13 +56,24 @@ def say(message: str) -> None:
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command that ends with one sentence and an exit code if it cannot be carried out."""
-    options = signature(function).parameters
+    # Options that commands have in common are one parameter there, and one by one on the screen.
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    options: dict[str, Parameter] = {}
+    for name, parameter in signature(function).parameters.items():
+        of_group = signature(groups[name], eval_str=True).parameters if name in groups else {}
+        options |= of_group or {name: parameter.replace(annotation=hints[name])}
 
-    @wraps(function)
     def run(**given: Any) -> None:
         with plain_errors(options, is_json=given.get("json", False)):
+            for name, kind in groups.items():
+                given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
             function(**given)
 
+    run.__doc__, run.__name__ = function.__doc__, function.__name__
+    keyword = Parameter.KEYWORD_ONLY
+    run.__signature__ = Signature([one.replace(kind=keyword) for one in options.values()])  # type: ignore[attr-defined]
+    run.__annotations__ = {name: one.annotation for name, one in options.items()}
     return run
 
 
@@ -144,21 +156,18 @@ class Progress(NamedTuple):
     repeats: int = 0
 
     @classmethod
-    def choose(
-        cls, name: str, folder: Path | None, checkpoint: Path | None, *, is_fresh: bool
-    ) -> Progress:
+    def choose(cls, name: str, folder: Path | None, run: RunOptions) -> Progress:
         """Return where to save a run: in the file that was named, or else in the folder."""
-        is_own = checkpoint is None and folder is not None
-        path = checkpoint
-        if checkpoint is None and folder is not None:
+        path, is_own = run.checkpoint, run.checkpoint is None and folder is not None
+        if path is None and folder is not None:
             path = folder / f"unfinished-{name}.umfi"
-        if is_fresh and path is not None and path.exists():
+        if run.fresh and path is not None and path.exists():
             forget(path)
         stored = read_checkpoint(path) if path is not None and path.is_file() else []
-        n_done = sum(len(answers) for run in stored for answers in run.answers.values())
+        n_done = sum(len(answers) for one in stored for answers in one.answers.values())
         if n_done:
             say(f"Going on from {path}: {n_done:,} tasks are done.")
-        repeats = max((int(run.outline.get("repeats", 0)) for run in stored), default=0)
+        repeats = max((int(one.outline.get("repeats", 0)) for one in stored), default=0)
         return cls(path, is_own, repeats)
 
     @contextmanager

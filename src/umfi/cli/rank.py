@@ -65,10 +65,7 @@ def rank(
     target: options.Target,
     out: options.Out = None,
     method: Method = METHODS[0],
-    drop: options.Drop = None,
-    kinds: options.Kinds = None,
     groups: options.Groups = None,
-    missing: options.Missing = "error",
     task: options.Task = "auto",
     remover: options.Remover = None,
     power: options.Power = "forest",
@@ -78,14 +75,9 @@ def rank(
     repeats: options.Repeats = None,
     subsample: options.Subsample = None,
     seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    executor: options.ExecutorName = None,
-    time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
-    fresh: options.Fresh = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
+    *,
+    table: options.TableOptions,
+    run: options.RunOptions,
     json: options.Json = False,
 ) -> None:
     """Rank the features of a table by how they relate to a response.
@@ -100,27 +92,16 @@ def rank(
     if test is not None and test not in TESTS:
         raise unknown_name("test", test, TESTS)
     folder = make_folder(out)
-    loaded = load_table(
-        data,
-        target,
-        drop=drop,
-        kinds=kinds,
-        missing=missing,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-    )
+    loaded = load_table(data, target, **vars(table))
     settings: dict[str, Any] = {
         "task": task,
         "power": power,
         "kinds": loaded.kinds,
-        "missing": missing,
+        "missing": table.missing,
         "groups": options.read_groups(groups, loaded.names),
         "repeats": _usual_repeats(method) if repeats is None else repeats,
         "random_state": seed,
-        "n_jobs": jobs,
-        "executor": executor,
-        "time_limit": time_limit,
+        **run.settings,
     }
     if subsample is not None:
         settings["subsample"] = options.read_subsample(subsample)
@@ -134,7 +115,7 @@ def rank(
             "alpha": 0.05 if alpha is None else alpha,
         }
     try:
-        _rank(method, loaded, settings, folder, checkpoint, is_fresh=fresh, is_json=json)
+        _rank(method, loaded, settings, folder, run, is_json=json)
     except UntestableError as error:
         if test is not None:
             raise
@@ -143,7 +124,7 @@ def rank(
         say(f"Note: {note}")
         untested = replace(loaded, notes=[*loaded.notes, note])
         settings["test"] = None
-        _rank(method, untested, settings, folder, checkpoint, is_fresh=fresh, is_json=json)
+        _rank(method, untested, settings, folder, run, is_json=json)
 
 
 def _refuse_idle(method: str, methods: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -173,11 +154,8 @@ def demo(
         ),
     ] = False,
     remover: options.Remover = None,
-    jobs: options.Jobs = None,
-    executor: options.ExecutorName = None,
-    time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
-    fresh: options.Fresh = False,
+    *,
+    run: options.RunOptions,
     json: options.Json = False,
 ) -> None:
     """Rank the features of a real table that needs no download (breast cancer, 569 x 30).
@@ -191,9 +169,7 @@ def demo(
     diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
     settings: dict[str, Any] = {
         "random_state": 0,
-        "n_jobs": jobs,
-        "executor": executor,
-        "time_limit": time_limit,
+        **run.settings,
     }
     if remover is not None:
         settings["remover"] = remover
@@ -205,8 +181,7 @@ def demo(
         Loaded(data.data, diagnosis),
         settings,
         folder,
-        checkpoint,
-        is_fresh=fresh,
+        run,
         is_json=json,
     )
 
@@ -216,16 +191,15 @@ def _rank(
     loaded: Loaded,
     settings: dict[str, Any],
     folder: Path | None,
-    checkpoint: Path | None,
+    run: options.RunOptions,
     *,
-    is_fresh: bool = False,
-    is_json: bool = False,
+    is_json: bool,
 ) -> None:
     """Run a method, print and write what it found; the notes were said already."""
-    progress = Progress.choose("rank", folder, checkpoint, is_fresh=is_fresh)
-    run = getattr(import_module("umfi.importance"), method)
+    progress = Progress.choose("rank", folder, run)
+    compute = getattr(import_module("umfi.importance"), method)
     with progress.watch():
-        result: ImportanceResult = run(loaded.X, loaded.y, checkpoint=progress.path, **settings)
+        result: ImportanceResult = compute(loaded.X, loaded.y, checkpoint=progress.path, **settings)
         all_notes = [*loaded.notes, *result.settings["notes"]]
         noted = replace(result, settings=result.settings | {"notes": all_notes, **_command()})
         files = _write(noted, loaded.X, folder) if folder is not None else []

@@ -48,46 +48,29 @@ def compare(
         list[str] | None,
         options.option("--powers", metavar="NAMES", help="forest (default); linear,boosting,..."),
     ] = None,
-    drop: options.Drop = None,
-    kinds: options.Kinds = None,
     groups: options.Groups = None,
-    missing: options.Missing = "error",
     task: options.Task = "auto",
     remover: options.Remover = None,
     repeats: Annotated[
         int | None, options.option("--repeats", metavar="N", help="5 by default.")
     ] = None,
     seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    executor: options.ExecutorName = None,
-    time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
-    fresh: options.Fresh = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
+    *,
+    table: options.TableOptions,
+    run: options.RunOptions,
     json: options.Json = False,
 ) -> None:
     """Compare the importances that several methods give the features of a table.
 
     Example: umfi compare data.csv --target y --methods ultra_marginal,ablation
     """
-    from umfi.importance.comparison import compare as run
+    from umfi.importance.comparison import compare as compute
 
     folder = make_folder(out)
-    loaded = load_table(
-        data,
-        target,
-        drop=drop,
-        kinds=kinds,
-        missing=missing,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-    )
-    progress = Progress.choose("compare", folder, checkpoint, is_fresh=fresh)
+    loaded = load_table(data, target, **vars(table))
+    progress = Progress.choose("compare", folder, run)
     with progress.watch():
-        found = run(
+        found = compute(
             loaded.X,
             loaded.y,
             methods=options.read_list(methods) or None,
@@ -95,12 +78,10 @@ def compare(
             task=task,
             random_state=seed,
             kinds=loaded.kinds,
-            missing=missing,
+            missing=table.missing,
             groups=options.read_groups(groups, loaded.names),
             repeats=5 if repeats is None else repeats,
-            n_jobs=jobs,
-            executor=executor,
-            time_limit=time_limit,
+            **run.settings,
             checkpoint=progress.path,
             **({} if remover is None else {"remover": remover}),
         )
@@ -160,53 +141,34 @@ def diagnose(
             "--removers", metavar="NAMES", help="joint (default); linear,transport,chained"
         ),
     ] = None,
-    drop: options.Drop = None,
-    kinds: options.Kinds = None,
-    missing: options.Missing = "error",
     task: options.Task = "auto",
     seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    executor: options.ExecutorName = None,
-    time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
-    fresh: options.Fresh = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
+    *,
+    table: options.TableOptions,
+    run: options.RunOptions,
     json: options.Json = False,
 ) -> None:
     """Check whether removal works on a table: what is left of each feature in the others.
 
     Example: umfi diagnose data.csv --target y --removers linear,joint
     """
-    from umfi.importance import diagnose as run
+    from umfi.importance import diagnose as compute
     from umfi.plots import save_picture
 
     folder = make_folder(out)
-    loaded = load_table(
-        data,
-        target,
-        drop=drop,
-        kinds=kinds,
-        missing=missing,
-        delimiter=delimiter,
-        encoding=encoding,
-        sheet=sheet,
-    )
+    loaded = load_table(data, target, **vars(table))
     chosen = options.read_list(removers) or ["joint"]
-    progress = Progress.choose("diagnose", folder, checkpoint, is_fresh=fresh)
+    progress = Progress.choose("diagnose", folder, run)
     with progress.watch():
-        found = run(
+        found = compute(
             loaded.X,
             loaded.y,
             remover=chosen,
             task=task,
             kinds=loaded.kinds,
-            missing=missing,
+            missing=table.missing,
             random_state=seed,
-            n_jobs=jobs,
-            executor=executor,
-            time_limit=time_limit,
+            **run.settings,
             checkpoint=progress.path,
         )
     files = []
@@ -228,8 +190,8 @@ def diagnose(
             }
         )
     else:
-        for table in (found.table, found.summary):
-            print_table(_as_text(table.dropna(axis=1, how="all"), 3), left=LEFT)
+        for part in (found.table, found.summary):
+            print_table(_as_text(part.dropna(axis=1, how="all"), 3), left=LEFT)
         for sentence in found.advice:
             typer.echo(printable(sentence))
         print_files(files)
