@@ -1,6 +1,6 @@
 """What users are told when a call cannot be carried out: one sentence with the way out.
 
-Programs decide by codes. The checks that several places make of their numbers are here too.
+Programs decide by codes. The checks that several modules make of their numbers are here too.
 """
 
 from __future__ import annotations

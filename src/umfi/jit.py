@@ -1,4 +1,4 @@
-"""How kernels are compiled, and where the compiled copies are kept.
+"""How kernels are compiled, and where the compiled copies are stored.
 
 Copies lie in a folder named by the kernels' own sources. Numba looks only at the file of the
 function that is called when it decides whether a copy is still good, not at the files of the
@@ -66,20 +66,20 @@ def _source_digest(sources: Path) -> str:
 
 
 def _cache_folder(sources: Path) -> Path:
-    """Return the first place that is ours to write to: the user's cache, else temporary files.
+    """Return the first folder that is ours to write to: the user's cache, else temporary files.
 
     A folder that somebody else could write to is not used, because loading a copy runs it.
     """
     name = f"kernels-{_source_digest(sources)}"
     user = os.getuid() if hasattr(os, "getuid") else None
-    for place in (_user_cache(), Path(tempfile.gettempdir()) / f"umfi-{user}"):
+    for folder in (_user_cache(), Path(tempfile.gettempdir()) / f"umfi-{user}"):
         try:
-            (place / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-            is_ours = user is None or place.stat().st_uid == (place / name).stat().st_uid == user
+            (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            is_ours = user is None or folder.stat().st_uid == (folder / name).stat().st_uid == user
         except OSError:
             continue
-        if is_ours and os.access(place / name, os.W_OK):
-            return place / name
+        if is_ours and os.access(folder / name, os.W_OK):
+            return folder / name
     return Path(tempfile.mkdtemp(prefix="umfi-kernels-"))
 
 
@@ -110,7 +110,7 @@ def _kernel_cache(sources: Path) -> Iterator[None]:
 class _CompileNotice(event.Listener):
     """Says once that one of our kernels is being compiled, so that nobody wonders about the wait.
 
-    Numba tells of compiling only, not of loading a copy.
+    Numba reports compiling only, not of loading a copy.
     """
 
     has_spoken = False

@@ -1,4 +1,4 @@
-"""Options that commands share, and how their words are read."""
+"""Options that commands have in common, and how their words are read."""
 
 from __future__ import annotations
 

@@ -149,9 +149,7 @@ def demo(
     ] = Path("demo"),
     parts: Annotated[
         bool,
-        typer.Option(
-            "--parts", help="Also what each feature adds alone, and what could replace it."
-        ),
+        typer.Option("--parts", help="Split each importance into its parts instead of testing it."),
     ] = False,
     remover: options.Remover = None,
     *,

@@ -60,7 +60,7 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     if ax is None:
         side = float(np.clip(4.5 + 0.07 * len(names), 5.0, 20.0))
         _, ax = plt.subplots(figsize=(side, side), layout="constrained")
-    # Half a step from the top, which the title needs.
+    # Half an angle from the top, which the title needs.
     angles = np.pi / 2.0 - 2.0 * np.pi * (np.arange(len(names)) + 0.5) / len(names)
     points = {name: (np.cos(a), np.sin(a)) for name, a in zip(names, angles, strict=True)}
     strongest = max(float(table[list(PAIR_COLOURS)].to_numpy().max()), 1e-12)
@@ -192,7 +192,7 @@ def _without_gaps(X: Any) -> Any:
 
 
 def _order_alike(explained: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
-    """Return an order of features in which those that are alike stand side by side."""
+    """Return an order of features in which similar ones stand side by side."""
     if len(explained) < 3:
         return list(range(len(explained)))
     distances = squareform(1.0 - explained, checks=False)

@@ -130,7 +130,7 @@ def _rows(result: ImportanceResult, table: pd.DataFrame) -> list[dict[str, Any]]
     lowest, highest = min(float(ends.min().min()), 0.0), max(float(ends.max().max()), 0.0)
     width = highest - lowest or 1.0
 
-    def place(value: float) -> float:
+    def percent(value: float) -> float:
         return round(100.0 * (value - lowest) / width, 2)
 
     if "related" in table:
@@ -141,11 +141,11 @@ def _rows(result: ImportanceResult, table: pd.DataFrame) -> list[dict[str, Any]]
     rows = []
     for rank, row in enumerate(table.to_dict("records"), start=1):
         importance = float(row["importance"])
-        bar = {"zero": place(0.0), "start": place(min(importance, 0.0))}
-        bar["size"] = round(place(max(importance, 0.0)) - bar["start"], 2)
+        bar = {"zero": percent(0.0), "start": percent(min(importance, 0.0))}
+        bar["size"] = round(percent(max(importance, 0.0)) - bar["start"], 2)
         if "low" in row:
-            bar["low"] = place(float(row["low"]))
-            bar["span"] = round(place(float(row["high"])) - bar["low"], 2)
+            bar["low"] = percent(float(row["low"]))
+            bar["span"] = round(percent(float(row["high"])) - bar["low"], 2)
         rows.append(
             {
                 "rank": rank,
@@ -206,13 +206,13 @@ def _pictures(result: ImportanceResult, X: Any) -> list[dict[str, str]]:
             "distinguished.",
             lambda: plot_stability(result, max_features=MAX_DRAWN),
         )
-    alike = None if X is None else _take_leading(result, X)
-    if alike is not None:
+    similar = None if X is None else _take_leading(result, X)
+    if similar is not None:
         add(
             "Redundancy",
             "How strongly features depend on each other, by squared rank correlations and their "
             "like for categories; similar ones stand side by side.",
-            lambda: plot_redundancy(alike, kinds=_kinds_of(result, alike)),
+            lambda: plot_redundancy(similar, kinds=_kinds_of(result, similar)),
         )
     return pictures
 

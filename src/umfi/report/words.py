@@ -121,7 +121,7 @@ def _no_test(result: ImportanceResult) -> str:
 def _strongest(result: ImportanceResult, feature: str) -> str:
     own = result.scores[result.scores["feature"] == feature].mean(numeric_only=True)
     measure = str(result.settings.get("measure", "score"))
-    # Scores are larger where they are better, so errors are kept with a minus.
+    # Scores are larger where they are better, so errors are stored with a minus.
     sign = -1.0 if measure.endswith("error") else 1.0
     return (
         f"The strongest is {feature!r}: with it the {measure} is {sign * own['score_with']:.3g}, "
@@ -286,7 +286,7 @@ def code_of(result: ImportanceResult) -> str:
 
 
 def _as_code(value: Any) -> str:
-    """Return a setting as code: those of our objects are kept as the text that makes them."""
+    """Return a setting as code: those of our objects are stored as the text that makes them."""
     if isinstance(value, str) and re.match(r"[A-Z]\w*\(.*\)$", value, re.DOTALL):
         name = value.partition("(")[0]
         return f"umfi.{value}" if name in import_module("umfi").__all__ else value
