@@ -110,7 +110,7 @@ def _kernel_cache(sources: Path) -> Iterator[None]:
 class _CompileNotice(event.Listener):
     """Says once that one of our kernels is being compiled, so that nobody wonders about the wait.
 
-    Numba reports compiling only, not of loading a copy.
+    Numba reports compiling only, and not that a copy is loaded.
     """
 
     has_spoken = False
