@@ -48,7 +48,7 @@ BAD_TABLES = {
     ),
     "missing labels": (
         X.assign(soil=["clay", None] * (ROWS // 2)),
-        "missing values in 'soil'.*pass missing='drop' or missing='level'",
+        "missing values in 'soil'.*set missing to 'drop' or 'level'",
     ),
     "nothing at all": (X.assign(soil=[None] * ROWS), "missing values in 'soil'"),
     "objects": (X.assign(soil=[{1: 2}] * ROWS), r"'soil' holds values such as \{1: 2\}: convert"),
@@ -88,7 +88,7 @@ BAD_RESPONSES_TO_DROP = {
     "empty column": (X.assign(empty=np.nan), "no value at all in 'empty': drop it", None),
     "no whole row": (
         pd.DataFrame({"a": [np.nan, 1.0, 2.0] * 20, "b": [3.0, np.nan, np.nan] * 20}),
-        "Every row has a missing value: drop columns, or pass missing='level'",
+        "Every row has a missing value: drop columns, or set missing to 'level'",
         None,
     ),
 }
@@ -126,7 +126,10 @@ BAD_RESPONSES = {
         ["a"] * 20 + ["b"] * 19 + ["c"],
         "1 of the 3 classes .* such as 'c': merge or drop such classes.$",
     ),
-    "lonely numbers": (np.r_[np.arange(10), np.zeros(30)].astype(int), "or pass task='regression'"),
+    "lonely numbers": (
+        np.r_[np.arange(10), np.zeros(30)].astype(int),
+        "or set the task to 'regression'",
+    ),
     "a name": ("flow", r"y is the text 'flow': pass the values, such as table\['flow'\]"),
     "a complex series": (Y + 1j, "holds values such as .*astype"),
     "complex": (Y.to_numpy() + 1j, "complex"),
@@ -174,7 +177,7 @@ BAD_ARGUMENTS = {
     "tiny share": ({"subsample": 0.1}, "leaves 4 of 40 rows, and 20 at least"),
     "endless subsample": ({"subsample": np.inf}, "subsample=inf is not valid"),
     "negative subsample": ({"subsample": -3}, "subsample=-3 is not valid"),
-    "odd subsample": ({"subsample": 20.5}, "pass a whole number of rows, or a share"),
+    "odd subsample": ({"subsample": 20.5}, "pass a whole number of rows, or a fraction"),
     "seed": ({"random_state": "seven"}, "random_state='seven' is not a seed"),
     "negative seed": ({"random_state": -1}, "random_state=-1 is not a seed"),
     "no workers": ({"n_jobs": 0}, "n_jobs=0 leaves nobody to work"),

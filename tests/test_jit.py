@@ -48,11 +48,8 @@ def test_the_setting_of_others_is_left_alone(monkeypatch):
 
 
 def test_a_user_without_a_home_has_a_cache(tmp_path, monkeypatch):
-    def no_home():
-        raise RuntimeError
-
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # As it is where none is known.
     monkeypatch.setattr(jit.tempfile, "gettempdir", lambda: str(tmp_path))
     assert jit._cache_folder(SOURCES).is_relative_to(tmp_path)
 
@@ -66,13 +63,25 @@ def test_kernels_of_others_are_compiled_in_silence(capsys):
     assert capsys.readouterr().err == ""
 
 
-def run_in_fresh_process(cache):
+KERNEL = """
+from umfi.jit import kernel
+
+@kernel
+def add_one(number):
+    return number + 1
+"""
+
+
+def call_kernel_in_fresh_process(source, cache):
     code = (
-        "import umfi; X, y = umfi.datasets.simulate('correlation', n=60, random_state=0);"
-        "umfi.predictive_power(X, y, random_state=0)"
+        "import importlib.util, sys; "
+        f"spec = importlib.util.spec_from_file_location('umfi.toy', {str(source)!r}); "
+        "module = sys.modules[spec.name] = importlib.util.module_from_spec(spec); "
+        "spec.loader.exec_module(module); "
+        "print(module.add_one(1))"
     )
     return subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-W", "error", "-c", code],
         env={**os.environ, "XDG_CACHE_HOME": str(cache), "NUMBA_DISABLE_JIT": "0"},
         capture_output=True,
         text=True,
@@ -81,5 +90,8 @@ def run_in_fresh_process(cache):
 
 
 def test_the_first_call_says_that_it_compiles_and_the_next_does_not(tmp_path):
-    assert run_in_fresh_process(tmp_path).stderr == jit.NOTICE + "\n"
-    assert run_in_fresh_process(tmp_path).stderr == ""
+    source = tmp_path / "toy.py"
+    source.write_text(KERNEL)
+    calls = [call_kernel_in_fresh_process(source, tmp_path / "cache") for _ in range(2)]
+    assert [call.stdout for call in calls] == ["2\n", "2\n"]
+    assert [call.stderr for call in calls] == [jit.NOTICE + "\n", ""]

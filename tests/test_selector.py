@@ -181,7 +181,7 @@ def test_nothing_selected_warns_and_leaves_no_columns(table):
         ({"top": 1, "protocol": "papers"}, "Unknown protocol 'papers'"),
         ({"remover": "linaer"}, "Unknown remover 'linaer': did you mean 'linear'"),
         ({"missing": "drp"}, "Unknown missing 'drp'"),
-        ({"kinds": {"x9": "ordinal"}}, "Unknown feature in kinds= 'x9'"),
+        ({"kinds": {"x9": "ordinal"}}, "Unknown feature in kinds 'x9'"),
         ({"random_state": -1}, "random_state=-1 is not a seed"),
         ({"executor": "thread"}, "Unknown executor 'thread'"),
     ],

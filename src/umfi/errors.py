@@ -1,6 +1,6 @@
 """What users are told when a call cannot be carried out: one sentence with the way out.
 
-The checks that several places make of their numbers are here too.
+Programs decide by codes. The checks that several modules make of their numbers are here too.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ import difflib
 from collections.abc import Iterable
 from enum import StrEnum
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 __all__ = [
+    "INCOMPLETE",
     "ErrorCode",
     "InputError",
     "RunError",
+    "StopCode",
+    "StopReason",
     "UntestableError",
     "check_count",
     "check_level",
@@ -38,6 +41,36 @@ class ErrorCode(StrEnum):
     RUN_FAILED = "run-failed"
 
 
+class StopCode(StrEnum):
+    """Why a result holds less than was asked for."""
+
+    INTERRUPTED = "interrupted"
+    TIME_LIMIT = "time-limit"
+    PART_OF_RUN = "part-of-run"  # The rest is for other machines.
+    INCOMPLETE = "incomplete"  # The run may be going on.
+
+
+class StopReason(NamedTuple):
+    """Why a result holds less than was asked for, for programs and for people."""
+
+    code: StopCode
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return the beginning of a sentence."""
+        return self.sentence
+
+    def as_settings(self) -> dict[str, str]:
+        """Return what results keep of it."""
+        return {"stopped": self.sentence, "stop_code": str(self.code)}
+
+
+INCOMPLETE = StopReason(StopCode.INCOMPLETE, "The run is not complete")
+
+
+NO_VALUE: Any = object()
+
+
 class _CodedError(Exception):
     """An error that says what it is about in a form that programs can read.
 
@@ -48,16 +81,34 @@ class _CodedError(Exception):
     code : ErrorCode, optional
     argument : str, optional
         The argument that is to be changed, as the library names it.
+    value : optional
+        What the argument was. The sentence begins with both then, as in ``"repeats=0 is not
+        valid: ..."``, and front ends may name them in their own way instead.
+
+    Examples
+    --------
+    >>> error = InputError("is not valid: pass 1.", argument="repeats", value=0)
+    >>> str(error), error.argument, error.value, error.message
+    ('repeats=0 is not valid: pass 1.', 'repeats', '0', 'is not valid: pass 1.')
     """
 
     default_code: ClassVar[ErrorCode]
 
     def __init__(
-        self, message: str, *, code: ErrorCode | None = None, argument: str | None = None
+        self,
+        message: str,
+        *,
+        code: ErrorCode | None = None,
+        argument: str | None = None,
+        value: Any = NO_VALUE,
     ) -> None:
-        super().__init__(message)
+        has_value = value is not NO_VALUE
+        super().__init__(f"{argument}={value!r} {message}" if has_value else message)
+        self.message = message
         self.code = self.default_code if code is None else code
         self.argument = argument
+        # As text, because errors travel between processes and not all values can.
+        self.value = str(value) if has_value else None
 
 
 class InputError(_CodedError, ValueError):
@@ -92,8 +143,12 @@ def listed(names: Iterable[object], at_most: int = MAX_LISTED_NAMES) -> str:
     return ", ".join(quoted)
 
 
-def unknown_name(what: str, name: object, valid: Iterable[str]) -> InputError:
+def unknown_name(
+    what: str, name: object, valid: Iterable[str], *, argument: str | None = None
+) -> InputError:
     """Return the error for a name that is not among the valid ones, with the nearest suggested.
+
+    ``argument`` is which one holds the name; by default ``what`` is.
 
     Examples
     --------
@@ -110,7 +165,8 @@ def unknown_name(what: str, name: object, valid: Iterable[str]) -> InputError:
         ]
     hint = f": did you mean {nearest[0]!r}?" if nearest else "."
     return InputError(
-        f"Unknown {what} {str(name)!r}{hint} Valid: {listed(valid, MAX_CHOICES)}.", argument=what
+        f"Unknown {what} {str(name)!r}{hint} Valid: {listed(valid, MAX_CHOICES)}.",
+        argument=argument or what,
     )
 
 
@@ -128,9 +184,7 @@ def check_count(name: str, value: Any) -> int:
     3
     """
     if not is_whole_number(value) or value < 1:
-        raise InputError(
-            f"{name}={value!r} is not valid: pass a whole number from 1 up.", argument=name
-        )
+        raise InputError("is not valid: pass a whole number from 1 up.", argument=name, value=value)
     return int(value)
 
 
@@ -144,7 +198,5 @@ def check_level(name: str, value: Any) -> float:
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not 0.0 < float(value) < 1.0:
-        raise InputError(
-            f"{name}={value!r} is not valid: pass a number between 0 and 1.", argument=name
-        )
+        raise InputError("is not valid: pass a number between 0 and 1.", argument=name, value=value)
     return float(value)

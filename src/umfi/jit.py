@@ -1,4 +1,4 @@
-"""How kernels are compiled, and where the compiled copies are kept.
+"""How kernels are compiled, and where the compiled copies are stored.
 
 Copies lie in a folder named by the kernels' own sources. Numba looks only at the file of the
 function that is called when it decides whether a copy is still good, not at the files of the
@@ -14,12 +14,13 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import platformdirs
 from numba import config, njit
 from numba.core import event
 from numba.extending import intrinsic, overload
@@ -93,31 +94,30 @@ def _source_digest(sources: Path) -> str:
 
 
 def _cache_folder(sources: Path) -> Path:
-    """Return the first place that is ours to write to: the user's cache, else temporary files.
+    """Return the first folder that is ours to write to: the user's cache, else temporary files.
 
     A folder that somebody else could write to is not used, because loading a copy runs it.
     """
     name = f"kernels-{_source_digest(sources)}"
     user = os.getuid() if hasattr(os, "getuid") else None
-    for place in (_user_cache() / "umfi", Path(tempfile.gettempdir()) / f"umfi-{user}"):
+    for folder in (_user_cache(), Path(tempfile.gettempdir()) / f"umfi-{user}"):
         try:
-            (place / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-            is_ours = user is None or place.stat().st_uid == (place / name).stat().st_uid == user
+            (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+            is_ours = user is None or folder.stat().st_uid == (folder / name).stat().st_uid == user
         except OSError:
             continue
-        if is_ours and os.access(place / name, os.W_OK):
-            return place / name
+        if is_ours and os.access(folder / name, os.W_OK):
+            return folder / name
     return Path(tempfile.mkdtemp(prefix="umfi-kernels-"))
 
 
 def _user_cache() -> Path:
-    folder = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    if folder:
-        return Path(folder)
-    try:
-        return Path.home() / ".cache"
-    except RuntimeError:  # A user without a home, as in some containers.
-        return Path(tempfile.gettempdir())
+    """Return the folder of downloads, too; temporary files for a user without a home."""
+    with suppress(RuntimeError):
+        folder = platformdirs.user_cache_path("umfi")
+        if folder.is_absolute():
+            return folder
+    return Path(tempfile.gettempdir()) / "umfi"
 
 
 @contextmanager
@@ -138,7 +138,7 @@ def _kernel_cache(sources: Path) -> Iterator[None]:
 class _CompileNotice(event.Listener):
     """Says once that one of our kernels is being compiled, so that nobody wonders about the wait.
 
-    Numba tells of compiling only, not of loading a copy.
+    Numba reports compiling only, and not that a copy is loaded.
     """
 
     has_spoken = False

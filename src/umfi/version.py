@@ -12,8 +12,8 @@ __all__ = ["__version__", "find_versions", "source_digest"]
 __version__ = "0.1.0"
 
 PACKAGES = ("umfi", "numpy", "scipy", "numba", "pandas", "scikit-learn")
-# Files and folders that show or read what others compute, and decide no number.
-FACES = frozenset({"cli", "datafiles", "plots", "report", "selector.py", "status.py"})
+# Files and folders that read input or show results, and decide no number.
+FRONT_ENDS = frozenset({"cli", "plots", "report", "selector.py", "status.py", "__main__.py"})
 
 
 @cache
@@ -33,9 +33,9 @@ def source_digest(*, whole: bool = False) -> str:
     digest = hashlib.blake2b(digest_size=6)
     folder = Path(__file__).parent
     for path in sorted(folder.rglob("*.py")):
-        place = path.relative_to(folder)
-        if whole or place.parts[0] not in FACES:
-            digest.update(place.as_posix().encode())
+        relative = path.relative_to(folder)
+        if whole or relative.parts[0] not in FRONT_ENDS:
+            digest.update(relative.as_posix().encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 import umfi
 from umfi.cli import app
-from umfi.cli.options import say_as_options
 
 FAST = ["--permutations", "39", "--repeats", "2", "--seed", "3"]
 
@@ -81,7 +80,8 @@ def test_a_nasty_file_is_ranked_and_what_was_done_is_said(nasty, tmp_path):
             "--time-limit soon is not",
         ),
         (["-t", "Ergebnis", "--missing", "drop", "--jobs", "0"], "--jobs 0 leaves nobody to work"),
-        (["-t", "Ergebnis", "--missing", "drop", "--repeats", "0"], "--repeats 0"),
+        (["-t", "Ergebnis", "--missing", "drop", "--repeats", "0"], "--repeats 0 is not valid"),
+        (["-t", "Ergebnis", "--missing", "drop", "--seed", "-1"], "--seed -1 is not a seed"),
         (["-t", "Ergebnis", "--missing", "drop", "--subsample", "inf"], "--subsample inf"),
         (["-t", "Ergebnis", "--method", "permutation", "--test", "none"], "--test is for"),
         (["-t", "Ergebnis", "--method", "bivariate", "--remover", "linear"], "--remover is for"),
@@ -171,7 +171,7 @@ def test_a_shorter_run_does_not_throw_away_what_a_longer_one_has_kept(nasty, tmp
     for _ in range(2):
         shorter = run(*options, "--test", "none", "--repeats", "1")
         assert shorter.exit_code == 0
-        assert "holds more repeats than these, and is kept" in shorter.stderr
+        assert "holds more repeats than these, and is left as it is" in shorter.stderr
         assert int(umfi.checkpoint_status(kept)[0].stages["done"].sum()) >= before
 
 
@@ -250,7 +250,7 @@ def test_demo_ranks_a_real_table_and_writes_files(tmp_path, monkeypatch):
     assert ended.exit_code == 0
     assert "ultra_marginal importance for diagnosis in R²: 569 rows, 30 features" in ended.stdout
     assert "95 % interval" in ended.stdout
-    assert "Note: With --permutations 3 no p-value is below 0.25" in ended.stdout
+    assert "Note: With at most 3 permutations no p-value is below 0.25" in ended.stdout
     assert len(pd.read_csv(tmp_path / "importance.csv")) == 30
     assert (tmp_path / "importance.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "report.html").stat().st_size < 500_000
@@ -280,19 +280,30 @@ def test_version_and_help_without_a_command():
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("error", "said"),
     [
-        ("pass missing='drop' or missing='level'.", "pass --missing drop or --missing level."),
-        ("leave it out of kinds=.", "leave it out of --kinds."),
-        ("repeats=0 is not valid", "--repeats 0 is not valid"),
-        ("umfi.ForestPower(measure='auc')", "umfi.ForestPower(measure='auc')"),
-        ("power=umfi.ForestPower(n_trees=3)", "--power umfi.ForestPower(n_trees=3)"),
-        ("random_state=7; my_power=3", "--seed 7; my_power=3"),
-        ("subsample=-1.0 and remover=['a', 'b']", "--subsample -1.0 and --remover ['a', 'b']"),
+        (umfi.InputError("is wrong: fix.", argument="missing", value="x"), "--missing x is wrong"),
+        (umfi.InputError("is wrong: fix.", argument="random_state", value=7), "--seed 7 is wrong"),
+        (umfi.InputError("is wrong: fix.", argument="remover", value=["a"]), "--removers ['a'] is"),
+        (
+            umfi.InputError("X has gaps: fix.", argument="missing"),
+            "X has gaps: fix. See --missing.",
+        ),
+        (umfi.InputError("is wrong: fix.", argument="protocol", value=1), "protocol=1 is wrong"),
+        (
+            umfi.RunError("Workers died: fix.", argument="executor"),
+            "Workers died: fix. See --executor.",
+        ),
+        (umfi.InputError("protocol=1 is wrong: fix."), "protocol=1 is wrong: fix."),
     ],
 )
-def test_messages_of_the_library_are_said_as_options(message, said):
-    assert say_as_options(message) == said
+def test_errors_of_the_library_name_the_option_of_their_argument(error, said, nasty, monkeypatch):
+    def refuse(*arguments, **settings):
+        raise error
+
+    monkeypatch.setattr("umfi.importance.diagnose", refuse)
+    ended = run("diagnose", nasty, "--missing", "drop")
+    assert f"Error: {said}" in ended.stderr
 
 
 def test_a_test_that_nobody_asked_for_and_that_cannot_be_is_left_out_and_said(tmp_path):
@@ -308,7 +319,7 @@ def test_a_test_that_nobody_asked_for_and_that_cannot_be_is_left_out_and_said(tm
     assert "No p-values. Column 'soil' is categorical" in ended.stderr
     asked = run(*options, "--test", "permutation")
     assert asked.exit_code == 2
-    assert "pass --test" in asked.stderr
+    assert "See --test." in asked.stderr
 
 
 def test_what_a_run_did_not_come_to_is_undecided(nasty):

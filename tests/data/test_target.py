@@ -57,7 +57,7 @@ def test_few_whole_numbers_are_classes_with_a_note_that_the_result_shows():
 def test_two_valued_floats_are_a_quantity_with_a_note():
     target = read_target([0.0, 1.0] * 20)
     assert target.task == "regression"
-    assert "task='classification'" in target.notes[0]
+    assert "set the task to 'classification'" in target.notes[0]
     assert read_target([0.0, 1.0] * 20, task="classification").classes == ("0.0", "1.0")
 
 

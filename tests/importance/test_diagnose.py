@@ -38,7 +38,7 @@ def test_it_tells_removers_that_fail_from_those_that_do_not(diagnosis):
 def test_advice_is_in_words(diagnosis):
     text = " ".join(diagnosis.advice)
     assert "transport: " in text
-    assert "Take remover='joint', the default, instead of 'transport'." in text
+    assert "Use joint removal, the default, instead of 'transport'." in text
     assert diagnosis.advice[0] in repr(diagnosis)
     assert "<table" in diagnosis._repr_html_()
 

@@ -196,7 +196,7 @@ def test_features_that_raise_nothing_are_not_tested_at_length():
 def test_too_few_permutations_are_noted():
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
     note = run(X, y, max_permutations=9).settings["notes"][-1]
-    assert note.startswith("With max_permutations=9 no p-value is below 0.1: pass 19 at least")
+    assert note.startswith("With at most 9 permutations no p-value is below 0.1: at least 19 are")
 
 
 def test_a_classifier_is_tested_by_its_probabilities():
@@ -221,7 +221,7 @@ def test_removal_that_leaks_is_flagged():
     assert gentle.loc["x", "leakage"] < 0.5 * linear.loc["x", "leakage"]
     text = repr(run(X, y, remover="linear"))
     assert "Leakage for 'square', 'x'" in text or "Leakage for 'x', 'square'" in text
-    assert "remover='joint', the default, removes more" in text
+    assert "joint removal, the default, removes more" in text
 
 
 def test_what_others_replace_does_not_pass_the_test_of_ablation():

@@ -79,7 +79,7 @@ def test_more_features_than_are_looked_at_are_said_to_be_there():
     assert len(make_result(50).plot(max_features=10).patches) == 10
 
 
-def test_a_diagnosis_that_was_broken_off_is_drawn_with_gaps():
+def test_a_diagnosis_that_stopped_early_is_drawn_with_gaps():
     table = pd.DataFrame(
         {
             "remover": ["linear", "linear", "joint"],
@@ -123,7 +123,17 @@ def test_gaps_do_not_make_alike_features_look_different():
 def test_redundancy_of_few_and_of_many_features_is_drawn():
     rng = np.random.default_rng(0)
     for n_features in (1, 2, 200):
-        plot_redundancy(rng.normal(size=(30, n_features))).figure.canvas.draw()
+        table = rng.normal(size=(30, n_features))
+        names = [f"x{number}" for number in range(n_features)]
+        ax = plot_redundancy(pd.DataFrame(table, columns=names))
+        ax.figure.canvas.draw()
+        order = [names.index(label.get_text()) for label in ax.get_yticklabels()]
+        assert sorted(order) == list(range(n_features))
+        # Squared rank correlations, less what is expected by chance, as adjusted R² is.
+        squares = pd.DataFrame(table).corr("spearman").to_numpy() ** 2
+        adjusted = np.clip(1.0 - (1.0 - squares) * 29 / 28, 0.0, 1.0)
+        drawn = ax.images[0].get_array()
+        np.testing.assert_allclose(drawn, adjusted[np.ix_(order, order)], atol=1e-12)
 
 
 def test_the_caller_keeps_its_axes_and_table():

@@ -97,10 +97,10 @@ def test_errors_are_told_without_their_minus():
     assert "-" not in sentence
 
 
-def test_a_run_that_was_broken_off_says_nothing_of_what_it_did_not_test():
+def test_a_run_that_stopped_early_says_nothing_of_what_it_did_not_test():
     X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
     result = umfi.ultra_marginal(X, y, test="permutation", time_limit=0.01, random_state=0)
-    assert "broken off" in answer_in_words(result)[-1]
+    assert "stopped early" in answer_in_words(result)[-1]
     assert levels(result)["Leakage was not measured"] == "note"
     assert result.tests["leakage"].isna().all()
 

@@ -62,12 +62,12 @@ def main(
 
 
 SHORT_HELP: dict[Callable[..., None], str] = {
-    rank: "Rank the features of a table by what they tell about a response.",
-    compare: "Compare what several methods say about the features.",
-    diagnose: "Tell whether removal works on a table.",
+    rank: "Rank the features of a table by how they relate to a response.",
+    compare: "Compare the importances that several methods give.",
+    diagnose: "Check whether removal works on a table.",
     demo: "Rank the features of a real table that needs no download.",
     status: "Show how far a run is, and the importances so far.",
-    merge: "Put the checkpoints of several machines together.",
+    merge: "Merge the checkpoints of several machines.",
 }
 for command, short_help in SHORT_HELP.items():
     app.command(short_help=short_help)(command)

@@ -55,7 +55,7 @@ def load_table(
     read = read_data_file(data, delimiter=delimiter, encoding=encoding, sheet=sheet)
     dropped = options.read_list(drop, [str(name) for name in read.frame])
     prepared = prepare(read.frame, target, drop=dropped, kinds=given, missing=missing)
-    notes = [options.say_as_options(note) for note in [*read.notes, *prepared.notes]]
+    notes = [*read.notes, *prepared.notes]
     for note in notes:
         say(f"Note: {note}")
     used = {name: kind for name, kind in (given or {}).items() if name in prepared.X}

@@ -1,51 +1,15 @@
-"""Options that commands share, and how their words are read."""
+"""Options that commands have in common, and how their words are read."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from umfi.errors import InputError
-
-__all__ = [
-    "Alpha",
-    "CheckpointFile",
-    "Data",
-    "Delimiter",
-    "Drop",
-    "Encoding",
-    "ExecutorName",
-    "Fresh",
-    "Groups",
-    "Jobs",
-    "Json",
-    "Kinds",
-    "Missing",
-    "Out",
-    "OutTables",
-    "Permutations",
-    "Power",
-    "Remover",
-    "Repeats",
-    "Seed",
-    "Sheet",
-    "Subsample",
-    "Target",
-    "Task",
-    "Test",
-    "TimeLimit",
-    "option",
-    "read_groups",
-    "read_kinds",
-    "read_list",
-    "read_none",
-    "read_subsample",
-    "say_as_options",
-]
 
 
 def option(*names: str, metavar: str, help: str) -> Any:  # noqa: A002
@@ -76,7 +40,7 @@ Kinds = Annotated[
 ]
 Groups = Annotated[
     list[str] | None,
-    option("--groups", metavar="WORDS", help="Columns taken as one: size=width,height"),
+    option("--groups", metavar="WORDS", help="Columns to take as one: size=width,height"),
 ]
 Missing = Annotated[
     str, option("--missing", metavar="WORD", help="error (default), drop (the rows) or level")
@@ -97,7 +61,8 @@ Test = Annotated[
     option("--test", metavar="NAME", help="permutation (default), full-permutation, none"),
 ]
 Permutations = Annotated[
-    int | None, option("--permutations", metavar="N", help="At most so many copies a feature; 199.")
+    int | None,
+    option("--permutations", metavar="N", help="Permuted copies per feature, at most; 199."),
 ]
 Repeats = Annotated[
     int | None,
@@ -105,10 +70,10 @@ Repeats = Annotated[
 ]
 Subsample = Annotated[
     float | None,
-    option("--subsample", metavar="SHARE", help="Fraction of the rows in each repeat."),
+    option("--subsample", metavar="ROWS", help="Rows per repeat: a fraction, or a number of them."),
 ]
 Alpha = Annotated[
-    float | None, option("--alpha", metavar="LEVEL", help="False discovery rate of related, 0.05.")
+    float | None, option("--alpha", metavar="LEVEL", help="False discovery rate of the test; 0.05.")
 ]
 Seed = Annotated[
     int, option("--seed", metavar="N", help="The same seed gives the same numbers; 0.")
@@ -119,20 +84,20 @@ ExecutorName = Annotated[
 ]
 CheckpointFile = Annotated[
     Path | None,
-    option("--checkpoint", metavar="FILE", help="Keeps what is done; by default in --out."),
+    option("--checkpoint", metavar="FILE", help="Where progress is saved; by default in --out."),
 ]
 Fresh = Annotated[
     bool,
-    typer.Option("--fresh", help="Forget what a broken-off run has kept.", show_default=False),
+    typer.Option("--fresh", help="Discard the saved progress and start anew.", show_default=False),
 ]
 TimeLimit = Annotated[
     str | None, option("--time-limit", metavar="TIME", help="Stop after 30s, 10m or 1h30m.")
 ]
 Delimiter = Annotated[
-    str | None, option("--delimiter", metavar="SIGN", help="Between columns, if not found out.")
+    str | None, option("--delimiter", metavar="SIGN", help="Between columns, if not detected.")
 ]
 Encoding = Annotated[
-    str | None, option("--encoding", metavar="NAME", help="Of a text file, if not found out.")
+    str | None, option("--encoding", metavar="NAME", help="Of a text file, if not detected.")
 ]
 Sheet = Annotated[
     str | None, option("--sheet", metavar="NAME", help="Of an Excel file; the first by default.")
@@ -140,6 +105,34 @@ Sheet = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON instead of a table.", show_default=False)
 ]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How a table is read from its file."""
+
+    drop: Drop = None
+    kinds: Kinds = None
+    missing: Missing = "error"
+    delimiter: Delimiter = None
+    encoding: Encoding = None
+    sheet: Sheet = None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run is carried out, whatever it computes."""
+
+    jobs: Jobs = None
+    executor: ExecutorName = None
+    time_limit: TimeLimit = None
+    checkpoint: CheckpointFile = None
+    fresh: Fresh = False
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the library calls them, but for the checkpoint."""
+        return {"n_jobs": self.jobs, "executor": self.executor, "time_limit": self.time_limit}
 
 
 def read_list(words: Iterable[str] | None, known: Sequence[str] = ()) -> list[str]:
@@ -194,51 +187,9 @@ def read_groups(words: Iterable[str] | None, known: Sequence[str]) -> dict[str, 
     return groups or None
 
 
-def read_subsample(share: float | None) -> float | int | None:
-    """Return a share of the rows as it is, and more than one as a number of rows."""
-    return int(share) if share is not None and share > 1 and share.is_integer() else share
-
-
-# What the library calls its arguments, and how they are given here.
-OPTION_OF = {
-    "alpha": "--alpha",
-    "checkpoint": "--checkpoint",
-    "executor": "--executor",
-    "groups": "--groups",
-    "kinds": "--kinds",
-    "max_permutations": "--permutations",
-    "methods": "--methods",
-    "missing": "--missing",
-    "n_jobs": "--jobs",
-    "power": "--power",
-    "powers": "--powers",
-    "random_state": "--seed",
-    "remover": "--remover",
-    "repeats": "--repeats",
-    "subsample": "--subsample",
-    "task": "--task",
-    "test": "--test",
-    "time_limit": "--time-limit",
-}
-
-
-def say_as_options(message: str) -> str:
-    """Return a message of the library in the words of the command line.
-
-    Examples
-    --------
-    >>> say_as_options("fill them in, or pass missing='drop'; kinds= says otherwise.")
-    'fill them in, or pass --missing drop; --kinds says otherwise.'
-    """
-    names = "|".join(sorted(OPTION_OF, key=len, reverse=True))
-
-    def rewrite(match: re.Match[str]) -> str:
-        given, value = OPTION_OF[match[1]], (match[2] or "").strip("'")
-        follows = match.string[match.end() : match.end() + 1]
-        gap = " " if value or follows not in ("", " ", ".", ",", ";", ":", ")") else ""
-        return f"{given}{gap}{value}"
-
-    return re.sub(rf"(?<![\w.(-])({names})=('[^']*'|-?[\d.]*\d)?", rewrite, message)
+def read_subsample(rows: float | None) -> float | int | None:
+    """Return a fraction of the rows as it is, and more than one as a number of rows."""
+    return int(rows) if rows is not None and rows > 1 and rows.is_integer() else rows
 
 
 def read_none(word: str | None) -> Any:

@@ -6,15 +6,17 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, get_type_hints
 
 import typer
 
-from umfi.cli.options import say_as_options
-from umfi.errors import InputError, RunError
+from umfi.cli.options import RunOptions
+from umfi.errors import ErrorCode, InputError, RunError, StopCode
 from umfi.execution.checkpoint import forget, read_checkpoint
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ __all__ = [
     "INTERRUPTED",
     "OUT_OF_TIME",
     "RUN_FAILED",
-    "Keeping",
+    "Progress",
+    "command",
     "make_folder",
     "plain_errors",
     "print_files",
@@ -40,6 +43,8 @@ __all__ = [
 ]
 
 BAD_INPUT, RUN_FAILED, OUT_OF_TIME, INTERRUPTED = 2, 3, 4, 130
+# Options that do not have the name of the library's argument; --remover may be --removers.
+PARAMETERS = {"max_permutations": "permutations", "n_jobs": "jobs", "random_state": "seed"}
 # Names are folded on narrow screens, but not narrower than this.
 MIN_NAME_WIDTH = 20
 
@@ -49,38 +54,73 @@ def say(message: str) -> None:
     typer.echo(printable(message), err=True)
 
 
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that ends with one sentence and an exit code if it cannot be carried out."""
+    # Options that commands have in common are one parameter there, and one by one on the screen.
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    options: dict[str, Parameter] = {}
+    for name, parameter in signature(function).parameters.items():
+        of_group = signature(groups[name], eval_str=True).parameters if name in groups else {}
+        options |= of_group or {name: parameter.replace(annotation=hints[name])}
+
+    def run(**given: Any) -> None:
+        with plain_errors(options, is_json=given.get("json", False)):
+            for name, kind in groups.items():
+                given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+            function(**given)
+
+    run.__doc__, run.__name__ = function.__doc__, function.__name__
+    keyword = Parameter.KEYWORD_ONLY
+    run.__signature__ = Signature([one.replace(kind=keyword) for one in options.values()])  # type: ignore[attr-defined]
+    run.__annotations__ = {name: one.annotation for name, one in options.items()}
+    return run
+
+
 @contextmanager
-def plain_errors(*, is_json: bool = False) -> Iterator[None]:
+def plain_errors(options: Container[str] = (), *, is_json: bool = False) -> Iterator[None]:
     """Print what is wrong as one sentence, and end with the code that says of what kind it is."""
     try:
         yield
     except (InputError, RunError) as error:
         code = BAD_INPUT if isinstance(error, InputError) else RUN_FAILED
-        _end(f"Error: {say_as_options(str(error))}", code, is_json)
+        _end(_with_option(error, options), code, is_json)
     except BrokenPipeError:
-        # Whoever read us has seen enough; what is left must not be told to nobody.
+        # Whoever read us has seen enough; nobody reads what is left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except OSError as error:
         where = f" {str(error.filename)!r}" if error.filename else ""
         reason = error.strerror or str(error)
         _end(
-            f"Error: A file cannot be read or written{where} ({reason}): close it elsewhere, make "
+            f"A file cannot be read or written{where} ({reason}): close it elsewhere, make "
             "room, or choose another --out.",
             RUN_FAILED,
             is_json,
         )
     except MemoryError:
         way_out = "leave columns out by --drop, or take fewer workers by --jobs 1."
-        _end(f"Error: There is not enough memory: {way_out}", RUN_FAILED, is_json)
+        _end(f"There is not enough memory: {way_out}", RUN_FAILED, is_json)
     except KeyboardInterrupt as stop:
-        _end(str(stop) or "Stopped.", INTERRUPTED, is_json)
+        _end(str(stop) or "Stopped.", INTERRUPTED, is_json, label="")
 
 
-def _end(message: str, code: int, is_json: bool) -> NoReturn:
+def _with_option(error: InputError | RunError, options: Container[str]) -> str:
+    """Return a message of the library that names the option to change instead of the argument."""
+    argument = error.argument or ""
+    for name in (PARAMETERS.get(argument, argument), f"{argument}s"):
+        if name in options:
+            option = f"--{name.replace('_', '-')}"
+            if error.value is None:
+                return f"{error.message} See {option}."
+            return f"{option} {error.value} {error.message}"
+    return str(error)
+
+
+def _end(sentence: str, code: int, is_json: bool, label: str = "Error: ") -> NoReturn:
     if is_json:
-        print_json({"error": message.removeprefix("Error: "), "exit_code": code})
-    say(message)
+        print_json({"error": sentence, "exit_code": code})
+    say(f"{label}{sentence}")
     raise typer.Exit(code) from None
 
 
@@ -101,14 +141,14 @@ def make_folder(out: Path | None) -> Path | None:
     return out
 
 
-class Keeping(NamedTuple):
-    """Where a run keeps what is done.
+class Progress(NamedTuple):
+    """The file in which the progress of a run is saved.
 
     Attributes
     ----------
     path : file, if any
     is_own : whether it was not asked for by name, and goes when all is done
-    repeats : how many repeats the run that is kept there was asked for
+    repeats : how many repeats the run that is stored there was asked for
     """
 
     path: Path | None
@@ -116,59 +156,56 @@ class Keeping(NamedTuple):
     repeats: int = 0
 
     @classmethod
-    def choose(
-        cls, command: str, folder: Path | None, checkpoint: Path | None, *, is_fresh: bool
-    ) -> Keeping:
-        """Return where to keep a run: in the file that was named, or else in the folder."""
-        is_own = checkpoint is None and folder is not None
-        path = checkpoint
-        if checkpoint is None and folder is not None:
-            path = folder / f"unfinished-{command}.umfi"
-        if is_fresh and path is not None and path.exists():
+    def choose(cls, name: str, folder: Path | None, run: RunOptions) -> Progress:
+        """Return where to save a run: in the file that was named, or else in the folder."""
+        path, is_own = run.checkpoint, run.checkpoint is None and folder is not None
+        if path is None and folder is not None:
+            path = folder / f"unfinished-{name}.umfi"
+        if run.fresh and path is not None and path.exists():
             forget(path)
-        kept = read_checkpoint(path) if path is not None and path.is_file() else []
-        n_done = sum(len(answers) for run in kept for answers in run.answers.values())
+        stored = read_checkpoint(path) if path is not None and path.is_file() else []
+        n_done = sum(len(answers) for one in stored for answers in one.answers.values())
         if n_done:
             say(f"Going on from {path}: {n_done:,} tasks are done.")
-        repeats = max((int(run.outline.get("repeats", 0)) for run in kept), default=0)
+        repeats = max((int(one.outline.get("repeats", 0)) for one in stored), default=0)
         return cls(path, is_own, repeats)
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Say how to go on if an interrupt comes while nothing is under way that would say so."""
+    def watch(self) -> Iterator[None]:
+        """Say how to go on after an error of the file, or an interrupt that says nothing itself."""
         try:
             yield
         except InputError as error:
-            if "holds another run" not in str(error):
+            if error.code is not ErrorCode.OTHER_RUN:
                 raise
-            raise InputError(f"{error} --fresh starts anew.") from None
+            raise InputError(
+                f"{error.message} --fresh starts anew.", argument=error.argument, value=error.value
+            ) from None
         except KeyboardInterrupt as stop:
             if str(stop) or self.path is None or not self.path.exists():
                 raise
             raise KeyboardInterrupt(
-                f"Stopped: what is done is kept in {self.path}, and the same command goes on from "
+                f"Stopped: progress is saved in {self.path}, and the same command goes on from "
                 "there."
             ) from None
 
-    def end(self, reasons: Iterable[object], repeats: int = 0) -> None:
+    def finish(self, *settings: Mapping[str, Any], repeats: int = 0) -> None:
         """Remove the file if all is done; if not, say how to go on, and end with a fitting code.
 
-        ``reasons`` are why results are not complete, None if they are; ``repeats`` is how many
-        were asked for now.
+        ``settings`` are those of the results, ``repeats`` is how many were asked for now.
         """
-        stopped = [str(reason) for reason in reasons if reason is not None]
-        if not stopped:
+        codes = [one["stop_code"] for one in settings if "stop_code" in one]
+        if not codes:
             if self.is_own and self.path is not None:
                 if self.repeats > repeats:
-                    say(f"{self.path} holds more repeats than these, and is kept.")
+                    say(f"{self.path} holds more repeats than these, and is left as it is.")
                     return
                 # All it held is in the result now, and the next run may be another one.
                 self.path.unlink(missing_ok=True)
             return
         if self.path is not None:
-            say(f"What is done is kept in {self.path}: the same command goes on from there.")
-        is_interrupted = any("interrupted" in reason for reason in stopped)
-        raise typer.Exit(INTERRUPTED if is_interrupted else OUT_OF_TIME)
+            say(f"Progress is saved in {self.path}: the same command goes on from there.")
+        raise typer.Exit(INTERRUPTED if StopCode.INTERRUPTED in codes else OUT_OF_TIME)
 
 
 def printable(text: str) -> str:
@@ -227,14 +264,14 @@ def print_result(result: ImportanceResult) -> None:
         )
     )
     print_table(_readable_columns(result), left=("feature", "related"))
-    typer.echo(printable(say_as_options(" ".join(answer_in_words(result)))))
+    typer.echo(printable(" ".join(answer_in_words(result))))
     print_notes(result.notes)
 
 
 def print_notes(notes: Iterable[str]) -> None:
     """Print what a reader should know."""
     for note in notes:
-        typer.echo(printable(f"Note: {say_as_options(note)}"))
+        typer.echo(printable(f"Note: {note}"))
 
 
 def print_files(files: Iterable[Path]) -> None:
@@ -268,8 +305,7 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
         shown["q-value"] = table["q_value"].map("{:.2g}".format)
         leaks = table["leaks"].map({True: " (leaks)", False: ""})
         shown["related"] = pd.Series(result.related_in_words(table), table.index) + leaks
-        is_open = shown["related"] == "undecided"
-        shown.loc[is_open, ["p-value", "q-value"]] = ""
+        shown.loc[table["feature"].isin(result.undecided), ["p-value", "q-value"]] = ""
     return shown
 
 

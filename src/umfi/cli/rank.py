@@ -14,9 +14,9 @@ import typer
 from umfi.cli import options
 from umfi.cli.loading import Loaded, load_table
 from umfi.cli.output import (
-    Keeping,
+    Progress,
+    command,
     make_folder,
-    plain_errors,
     print_files,
     print_json,
     print_result,
@@ -59,15 +59,13 @@ Method = Annotated[
 ]
 
 
+@command
 def rank(
     data: options.Data,
     target: options.Target,
     out: options.Out = None,
     method: Method = METHODS[0],
-    drop: options.Drop = None,
-    kinds: options.Kinds = None,
     groups: options.Groups = None,
-    missing: options.Missing = "error",
     task: options.Task = "auto",
     remover: options.Remover = None,
     power: options.Power = "forest",
@@ -77,73 +75,56 @@ def rank(
     repeats: options.Repeats = None,
     subsample: options.Subsample = None,
     seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    executor: options.ExecutorName = None,
-    time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
-    fresh: options.Fresh = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
+    *,
+    table: options.TableOptions,
+    run: options.RunOptions,
     json: options.Json = False,
 ) -> None:
-    """Rank the features of a table by what they tell about a response.
+    """Rank the features of a table by how they relate to a response.
 
     Example: umfi rank data.csv --target y --drop id --out results
     """
-    with plain_errors(is_json=json):
-        if method not in METHODS:
-            raise unknown_name("method", method, METHODS)
-        of_tests = {"--test": test, "--permutations": permutations, "--alpha": alpha}
-        _refuse_idle(method, TESTED_METHODS, of_tests)
-        _refuse_idle(method, REMOVING_METHODS, {"--remover": remover})
-        if test is not None and test not in TESTS:
-            raise unknown_name("test", test, TESTS)
-        folder = make_folder(out)
-        loaded = load_table(
-            data,
-            target,
-            drop=drop,
-            kinds=kinds,
-            missing=missing,
-            delimiter=delimiter,
-            encoding=encoding,
-            sheet=sheet,
-        )
-        settings: dict[str, Any] = {
-            "task": task,
-            "power": power,
-            "kinds": loaded.kinds,
-            "missing": missing,
-            "groups": options.read_groups(groups, loaded.names),
-            "repeats": _usual_repeats(method) if repeats is None else repeats,
-            "random_state": seed,
-            "n_jobs": jobs,
-            "executor": executor,
-            "time_limit": time_limit,
+    if method not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    of_tests = {"--test": test, "--permutations": permutations, "--alpha": alpha}
+    _refuse_idle(method, TESTED_METHODS, of_tests)
+    _refuse_idle(method, REMOVING_METHODS, {"--remover": remover})
+    if test is not None and test not in TESTS:
+        raise unknown_name("test", test, TESTS)
+    folder = make_folder(out)
+    loaded = load_table(data, target, **vars(table))
+    settings: dict[str, Any] = {
+        "task": task,
+        "power": power,
+        "kinds": loaded.kinds,
+        "missing": table.missing,
+        "groups": options.read_groups(groups, loaded.names),
+        "repeats": _usual_repeats(method) if repeats is None else repeats,
+        "random_state": seed,
+        **run.settings,
+    }
+    if subsample is not None:
+        settings["subsample"] = options.read_subsample(subsample)
+    if remover is not None:
+        settings["remover"] = remover
+    if method in TESTED_METHODS:
+        asked = "permutation" if test is None else options.read_none(test)
+        settings |= {
+            "test": asked,
+            "max_permutations": DEFAULT_PERMUTATIONS if permutations is None else permutations,
+            "alpha": 0.05 if alpha is None else alpha,
         }
-        if subsample is not None:
-            settings["subsample"] = options.read_subsample(subsample)
-        if remover is not None:
-            settings["remover"] = remover
-        if method in TESTED_METHODS:
-            asked = "permutation" if test is None else options.read_none(test)
-            settings |= {
-                "test": asked,
-                "max_permutations": DEFAULT_PERMUTATIONS if permutations is None else permutations,
-                "alpha": 0.05 if alpha is None else alpha,
-            }
-        try:
-            _rank(method, loaded, settings, folder, checkpoint, is_fresh=fresh, is_json=json)
-        except UntestableError as error:
-            if test is not None:
-                raise
-            # Nobody asked for the test, so the rest is done without.
-            note = options.say_as_options(f"No p-values. {error}")
-            say(f"Note: {note}")
-            untested = replace(loaded, notes=[*loaded.notes, note])
-            settings["test"] = None
-            _rank(method, untested, settings, folder, checkpoint, is_fresh=fresh, is_json=json)
+    try:
+        _rank(method, loaded, settings, folder, run, is_json=json)
+    except UntestableError as error:
+        if test is not None:
+            raise
+        # Nobody asked for the test, so the rest is done without.
+        note = f"No p-values. {error}"
+        say(f"Note: {note}")
+        untested = replace(loaded, notes=[*loaded.notes, note])
+        settings["test"] = None
+        _rank(method, untested, settings, folder, run, is_json=json)
 
 
 def _refuse_idle(method: str, methods: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -161,54 +142,46 @@ def _usual_repeats(method: str) -> int:
     return 1 if method in TESTED_METHODS else DEFAULT_REPEATS
 
 
+@command
 def demo(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Folder for the table and the report.")
     ] = Path("demo"),
     parts: Annotated[
         bool,
-        typer.Option(
-            "--parts", help="Also what each feature tells alone, and who could replace it."
-        ),
+        typer.Option("--parts", help="Split each importance into its parts instead of testing it."),
     ] = False,
     remover: options.Remover = None,
-    jobs: options.Jobs = None,
-    executor: options.ExecutorName = None,
-    time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
-    fresh: options.Fresh = False,
+    *,
+    run: options.RunOptions,
     json: options.Json = False,
 ) -> None:
     """Rank the features of a real table that needs no download (breast cancer, 569 x 30).
 
     Example: umfi demo --out demo
     """
-    with plain_errors(is_json=json):
-        from sklearn.datasets import load_breast_cancer
+    from sklearn.datasets import load_breast_cancer
 
-        folder = make_folder(out)
-        data = load_breast_cancer(as_frame=True)
-        diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
-        settings: dict[str, Any] = {
-            "random_state": 0,
-            "n_jobs": jobs,
-            "executor": executor,
-            "time_limit": time_limit,
-        }
-        if remover is not None:
-            settings["remover"] = remover
-        if not parts:
-            settings |= {"test": "permutation", "max_permutations": DEFAULT_PERMUTATIONS}
-        method = "decompose" if parts else "ultra_marginal"
-        _rank(
-            method,
-            Loaded(data.data, diagnosis),
-            settings,
-            folder,
-            checkpoint,
-            is_fresh=fresh,
-            is_json=json,
-        )
+    folder = make_folder(out)
+    data = load_breast_cancer(as_frame=True)
+    diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
+    settings: dict[str, Any] = {
+        "random_state": 0,
+        **run.settings,
+    }
+    if remover is not None:
+        settings["remover"] = remover
+    if not parts:
+        settings |= {"test": "permutation", "max_permutations": DEFAULT_PERMUTATIONS}
+    method = "decompose" if parts else "ultra_marginal"
+    _rank(
+        method,
+        Loaded(data.data, diagnosis),
+        settings,
+        folder,
+        run,
+        is_json=json,
+    )
 
 
 def _rank(
@@ -216,16 +189,15 @@ def _rank(
     loaded: Loaded,
     settings: dict[str, Any],
     folder: Path | None,
-    checkpoint: Path | None,
+    run: options.RunOptions,
     *,
-    is_fresh: bool = False,
-    is_json: bool = False,
+    is_json: bool,
 ) -> None:
     """Run a method, print and write what it found; the notes were said already."""
-    keeping = Keeping.choose("rank", folder, checkpoint, is_fresh=is_fresh)
-    run = getattr(import_module("umfi.importance"), method)
-    with keeping.told():
-        result: ImportanceResult = run(loaded.X, loaded.y, checkpoint=keeping.path, **settings)
+    progress = Progress.choose("rank", folder, run)
+    compute = getattr(import_module("umfi.importance"), method)
+    with progress.watch():
+        result: ImportanceResult = compute(loaded.X, loaded.y, checkpoint=progress.path, **settings)
         all_notes = [*loaded.notes, *result.settings["notes"]]
         noted = replace(result, settings=result.settings | {"notes": all_notes, **_command()})
         files = _write(noted, loaded.X, folder) if folder is not None else []
@@ -234,7 +206,7 @@ def _rank(
     else:
         print_result(result)
         print_files(files)
-    keeping.end([result.settings.get("stopped")], result.n_repeats)
+    progress.finish(result.settings, repeats=result.n_repeats)
 
 
 def _command() -> dict[str, str]:
@@ -256,23 +228,15 @@ def _write(result: ImportanceResult, X: pd.DataFrame, folder: Path) -> list[Path
     ]
 
 
-def _records(result: ImportanceResult) -> list[dict[str, Any]]:
-    """Return a record a feature; what a run ended before is null."""
-    table = result.table
-    records = [{str(key): value for key, value in one.items()} for one in table.to_dict("records")]
-    if result.tests is not None:
-        for record, words in zip(records, result.related_in_words(table), strict=True):
-            if words == "undecided":
-                record |= {"p_value": None, "q_value": None, "related": None}
-    return records
-
-
 def _document(result: ImportanceResult, files: list[Path]) -> dict[str, Any]:
     from umfi.report import answer_in_words
 
+    records: list[dict[str, Any]] = result.table.to_dict("records")  # type: ignore[assignment]
+    unknown = {"p_value": None, "q_value": None, "related": None}
+    undecided = set(result.undecided)
     return {
-        "answer": options.say_as_options(" ".join(answer_in_words(result))),
-        "features": _records(result),
+        "answer": " ".join(answer_in_words(result)),
+        "features": [one | unknown if one["feature"] in undecided else one for one in records],
         "notes": result.notes,
         "settings": result.settings,
         "files": [str(path) for path in files],

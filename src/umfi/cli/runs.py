@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from umfi.cli import options
-from umfi.cli.output import plain_errors, print_json, print_result, print_table, printable
+from umfi.cli.output import command, print_json, print_result, print_table, printable
 from umfi.errors import InputError, listed
 
 if TYPE_CHECKING:
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["merge", "status"]
 
 
+@command
 def status(
     checkpoint: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Keeps a run; or the folder of --out.", show_default=False
+            metavar="FILE", help="Of --checkpoint; or the folder of --out.", show_default=False
         ),
     ],
     json: options.Json = False,
@@ -30,19 +31,18 @@ def status(
 
     Example: umfi status run.umfi
     """
-    with plain_errors(is_json=json):
-        from umfi.importance.status import checkpoint_status
+    from umfi.importance.status import checkpoint_status
 
-        if checkpoint.is_dir():
-            checkpoint = _find_unfinished(checkpoint)
-        runs = checkpoint_status(checkpoint)
-        if json:
-            print_json({"runs": [_to_plain(run) for run in runs]})
-            return
-        if not runs:
-            typer.echo(f"{checkpoint} holds no run yet.")
-        for run in runs:
-            _print_status(run)
+    if checkpoint.is_dir():
+        checkpoint = _find_unfinished(checkpoint)
+    runs = checkpoint_status(checkpoint)
+    if json:
+        print_json({"runs": [_to_plain(run) for run in runs]})
+        return
+    if not runs:
+        typer.echo(f"{checkpoint} holds no run yet.")
+    for run in runs:
+        _print_status(run)
 
 
 def _find_unfinished(folder: Path) -> Path:
@@ -55,6 +55,7 @@ def _find_unfinished(folder: Path) -> Path:
     raise InputError(f"{str(folder)!r} holds {how_many}: pass {names}.")
 
 
+@command
 def merge(
     out: Annotated[
         Path, typer.Argument(metavar="OUT", help="The checkpoint to write.", show_default=False)
@@ -66,16 +67,15 @@ def merge(
         ),
     ],
 ) -> None:
-    """Put the checkpoints of several machines together, each of which did its share of a run.
+    """Put the checkpoints of several machines together, each of which did its part of a run.
 
     Example: umfi merge run.umfi part1.umfi part2.umfi part3.umfi
     """
-    with plain_errors():
-        from umfi.importance.status import merge_checkpoints
+    from umfi.importance.status import merge_checkpoints
 
-        for run in merge_checkpoints(parts, out):
-            _print_status(run)
-        typer.echo(f"Written: {out}")
+    for run in merge_checkpoints(parts, out):
+        _print_status(run)
+    typer.echo(f"Written: {out}")
 
 
 def _to_plain(run: RunStatus) -> dict[str, Any]:

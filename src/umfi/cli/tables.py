@@ -9,9 +9,9 @@ import typer
 from umfi.cli import options
 from umfi.cli.loading import load_table
 from umfi.cli.output import (
-    Keeping,
+    Progress,
+    command,
     make_folder,
-    plain_errors,
     print_files,
     print_json,
     print_notes,
@@ -31,6 +31,7 @@ __all__ = ["compare", "diagnose"]
 LEFT = ("remover", "feature", "verdict")
 
 
+@command
 def compare(
     data: options.Data,
     target: options.Target,
@@ -47,79 +48,62 @@ def compare(
         list[str] | None,
         options.option("--powers", metavar="NAMES", help="forest (default); linear,boosting,..."),
     ] = None,
-    drop: options.Drop = None,
-    kinds: options.Kinds = None,
     groups: options.Groups = None,
-    missing: options.Missing = "error",
     task: options.Task = "auto",
     remover: options.Remover = None,
     repeats: Annotated[
         int | None, options.option("--repeats", metavar="N", help="5 by default.")
     ] = None,
     seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    executor: options.ExecutorName = None,
-    time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
-    fresh: options.Fresh = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
+    *,
+    table: options.TableOptions,
+    run: options.RunOptions,
     json: options.Json = False,
 ) -> None:
-    """Compare what several methods say about the features of a table.
+    """Compare the importances that several methods give the features of a table.
 
     Example: umfi compare data.csv --target y --methods ultra_marginal,ablation
     """
-    with plain_errors(is_json=json):
-        from umfi.importance.comparison import compare as run
+    from umfi.importance.comparison import compare as compute
 
-        folder = make_folder(out)
-        loaded = load_table(
-            data,
-            target,
-            drop=drop,
-            kinds=kinds,
-            missing=missing,
-            delimiter=delimiter,
-            encoding=encoding,
-            sheet=sheet,
+    folder = make_folder(out)
+    loaded = load_table(data, target, **vars(table))
+    progress = Progress.choose("compare", folder, run)
+    with progress.watch():
+        found = compute(
+            loaded.X,
+            loaded.y,
+            methods=options.read_list(methods) or None,
+            powers=options.read_list(powers) or ("forest",),
+            task=task,
+            random_state=seed,
+            kinds=loaded.kinds,
+            missing=table.missing,
+            groups=options.read_groups(groups, loaded.names),
+            repeats=5 if repeats is None else repeats,
+            **run.settings,
+            checkpoint=progress.path,
+            **({} if remover is None else {"remover": remover}),
         )
-        keeping = Keeping.choose("compare", folder, checkpoint, is_fresh=fresh)
-        with keeping.told():
-            found = run(
-                loaded.X,
-                loaded.y,
-                methods=options.read_list(methods) or None,
-                powers=options.read_list(powers) or ("forest",),
-                task=task,
-                random_state=seed,
-                kinds=loaded.kinds,
-                missing=missing,
-                groups=options.read_groups(groups, loaded.names),
-                repeats=5 if repeats is None else repeats,
-                n_jobs=jobs,
-                executor=executor,
-                time_limit=time_limit,
-                checkpoint=keeping.path,
-                **({} if remover is None else {"remover": remover}),
-            )
-        files = _write_comparison(found, folder) if folder is not None else []
-        if json:
-            print_json(
-                {
-                    "features": found.table.to_dict("records"),
-                    "measures": {n: r.settings["measure"] for n, r in found.results.items()},
-                    "notes": [*loaded.notes, *found.notes],
-                    "settings": {n: r.settings for n, r in found.results.items()},
-                    "files": [str(path) for path in files],
-                }
-            )
-        else:
-            _print_comparison(found)
-            print_files(files)
-        stopped = [result.settings.get("stopped") for result in found.results.values()]
-        keeping.end(stopped, max(result.n_repeats for result in found.results.values()))
+    files = _write_comparison(found, folder) if folder is not None else []
+    if json:
+        print_json(
+            {
+                "features": found.table.to_dict("records"),
+                "measures": {n: r.settings["measure"] for n, r in found.results.items()},
+                "notes": [*loaded.notes, *found.notes],
+                "settings": {n: r.settings for n, r in found.results.items()},
+                "files": [str(path) for path in files],
+            }
+        )
+    else:
+        _print_comparison(found)
+        print_files(files)
+    results = found.results.values()
+    progress.finish(
+        *(result.settings for result in results),
+        repeats=max(result.n_repeats for result in results),
+    )
 
 
 def _write_comparison(found: Comparison, folder: Path) -> list[Path]:
@@ -143,6 +127,7 @@ def _print_comparison(found: Comparison) -> None:
     print_notes(found.notes)
 
 
+@command
 def diagnose(
     data: options.Data,
     target: Annotated[
@@ -156,81 +141,61 @@ def diagnose(
             "--removers", metavar="NAMES", help="joint (default); linear,transport,chained"
         ),
     ] = None,
-    drop: options.Drop = None,
-    kinds: options.Kinds = None,
-    missing: options.Missing = "error",
     task: options.Task = "auto",
     seed: options.Seed = 0,
-    jobs: options.Jobs = None,
-    executor: options.ExecutorName = None,
-    time_limit: options.TimeLimit = None,
-    checkpoint: options.CheckpointFile = None,
-    fresh: options.Fresh = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
+    *,
+    table: options.TableOptions,
+    run: options.RunOptions,
     json: options.Json = False,
 ) -> None:
-    """Tell whether removal works on a table: what is left of each feature in the others.
+    """Check whether removal works on a table: what is left of each feature in the others.
 
     Example: umfi diagnose data.csv --target y --removers linear,joint
     """
-    with plain_errors(is_json=json):
-        from umfi.importance import diagnose as run
-        from umfi.plots import save_picture
+    from umfi.importance import diagnose as compute
+    from umfi.plots import save_picture
 
-        folder = make_folder(out)
-        loaded = load_table(
-            data,
-            target,
-            drop=drop,
-            kinds=kinds,
-            missing=missing,
-            delimiter=delimiter,
-            encoding=encoding,
-            sheet=sheet,
+    folder = make_folder(out)
+    loaded = load_table(data, target, **vars(table))
+    chosen = options.read_list(removers) or ["joint"]
+    progress = Progress.choose("diagnose", folder, run)
+    with progress.watch():
+        found = compute(
+            loaded.X,
+            loaded.y,
+            remover=chosen,
+            task=task,
+            kinds=loaded.kinds,
+            missing=table.missing,
+            random_state=seed,
+            **run.settings,
+            checkpoint=progress.path,
         )
-        chosen = options.read_list(removers) or ["joint"]
-        keeping = Keeping.choose("diagnose", folder, checkpoint, is_fresh=fresh)
-        with keeping.told():
-            found = run(
-                loaded.X,
-                loaded.y,
-                remover=chosen,
-                task=task,
-                kinds=loaded.kinds,
-                missing=missing,
-                random_state=seed,
-                n_jobs=jobs,
-                executor=executor,
-                time_limit=time_limit,
-                checkpoint=keeping.path,
-            )
-        files = []
-        if folder is not None:
-            found.table.to_csv(folder / "diagnosis.csv", index=False)
-            files = [
-                folder / "diagnosis.csv",
-                save_picture(found.plot, folder / "diagnosis.png"),
-            ]
-        if json:
-            print_json(
-                {
-                    "features": found.table.to_dict("records"),
-                    "summary": found.summary.to_dict("records"),
-                    "advice": found.advice,
-                    "notes": loaded.notes,
-                    "settings": found.settings,
-                    "files": [str(path) for path in files],
-                }
-            )
-        else:
-            for table in (found.table, found.summary):
-                print_table(_as_text(table.dropna(axis=1, how="all"), 3), left=LEFT)
-            for sentence in found.advice:
-                typer.echo(printable(options.say_as_options(sentence)))
-            print_files(files)
-        keeping.end([found.settings.get("stopped")])
+    files = []
+    if folder is not None:
+        found.table.to_csv(folder / "diagnosis.csv", index=False)
+        files = [
+            folder / "diagnosis.csv",
+            save_picture(found.plot, folder / "diagnosis.png"),
+        ]
+    if json:
+        print_json(
+            {
+                "features": found.table.to_dict("records"),
+                "summary": found.summary.to_dict("records"),
+                "advice": found.advice,
+                "notes": loaded.notes,
+                "settings": found.settings,
+                "files": [str(path) for path in files],
+            }
+        )
+    else:
+        for part in (found.table, found.summary):
+            print_table(_as_text(part.dropna(axis=1, how="all"), 3), left=LEFT)
+        for sentence in found.advice:
+            typer.echo(printable(sentence))
+        print_files(files)
+    progress.finish(found.settings)
 
 
 def _as_text(table: pd.DataFrame, n_digits: int = 4) -> pd.DataFrame:

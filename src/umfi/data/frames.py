@@ -57,7 +57,9 @@ def read_columns(
     ('categorical', array([0., 1., 0., 2.]))
     """
     if kinds is not None and not isinstance(kinds, Mapping):
-        raise InputError(f"kinds={kinds!r} is not a dictionary of column names and kinds.")
+        raise InputError(
+            "is not a dictionary of column names and kinds.", argument="kinds", value=kinds
+        )
     if not isinstance(missing, str) or missing not in MISSING:
         raise unknown_name("missing", missing, MISSING)
     wanted = {str(name): str(kind) for name, kind in (kinds or {}).items()}
@@ -73,7 +75,7 @@ def read_columns(
         raise InputError(f"X has {n_rows} rows: at least {MIN_ROWS} are needed to score a forest.")
     for name, kind in wanted.items():
         if name not in names:
-            raise unknown_name("feature in kinds=", name, names)
+            raise unknown_name("feature in kinds", name, names, argument="kinds")
         if kind not in tuple(Kind):
             raise unknown_name("kind", kind, list(map(str, Kind)))
     read = _read_all(columns, wanted, missing)
@@ -117,7 +119,10 @@ def drop_incomplete_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
     if is_complete.all():
         return X, y
     if not is_complete.any():
-        raise InputError("Every row has a missing value: drop columns, or pass missing='level'.")
+        raise InputError(
+            "Every row has a missing value: drop columns, or set missing to 'level'.",
+            argument="missing",
+        )
     if response is not None:
         complete = response.filter(is_complete.tolist())
         if isinstance(y, np.ndarray):
@@ -222,7 +227,7 @@ def _find_problem(series: nw.Series[Any], kind: Kind | None) -> str | None:
         )
     if _holds_labels(series):
         if kind is Kind.CONTINUOUS:
-            return "Column {} is given as continuous but holds text: leave it out of kinds=."
+            return "Column {} is given as continuous but holds text: leave it out of kinds."
         if kind is Kind.ORDINAL and not nw.is_ordered_categorical(series):
             return (
                 "Column {} is given as ordinal but its levels have no order: pass numbers, or an "
@@ -328,8 +333,8 @@ def _find_unusable(values: NDArray[np.float64], missing: str) -> str | None:
         return "X holds infinite values in {}: fill them in, or drop these rows or columns."
     if missing != "level" and np.isnan(values).any():
         return (
-            "X holds missing values in {}: fill them in, drop these rows or columns, or pass "
-            "missing='drop' or missing='level'."
+            "X holds missing values in {}: fill them in, drop these rows or columns, or set "
+            "missing to 'drop' or 'level'."
         )
     if np.isnan(values).all():
         return "X has no value at all in {}: drop it."

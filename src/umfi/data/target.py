@@ -135,7 +135,9 @@ def read_target(y: Any, *, task: str = "auto", X: Any = None) -> Target:
     name = _name_of(series)
     if series.null_count() > 0 or (series.dtype.is_float() and series.is_nan().any()):
         raise InputError(
-            f"The response {name!r} holds missing values: drop these rows, or pass missing='drop'."
+            f"The response {name!r} holds missing values: drop these rows, or set missing to "
+            "'drop'.",
+            argument="missing",
         )
     series = _without_objects(series)
     found, notes = _find_task(series, task)
@@ -258,7 +260,9 @@ def _find_task(series: nw.Series[Any], task: str) -> tuple[Task, tuple[str, ...]
     holds_labels = dtype == nw.Boolean or not dtype.is_numeric()
     if task == "regression" and holds_labels:
         raise InputError(
-            "task='regression' needs a numeric response: leave task='auto' for class labels."
+            "needs a numeric response: leave the task at 'auto' for class labels.",
+            argument="task",
+            value="regression",
         )
     if task == "regression":
         return "regression", ()
@@ -267,10 +271,10 @@ def _find_task(series: nw.Series[Any], task: str) -> tuple[Task, tuple[str, ...]
     n_distinct = series.n_unique()
     note = f"The response holds {{}} numbers with {n_distinct} distinct values and is taken as "
     if dtype.is_integer() and n_distinct <= MAX_INTEGER_CLASSES:
-        note += "class labels; pass task='regression' if they are quantities."
+        note += "class labels; set the task to 'regression' if they are quantities."
         return "classification", (note.format("whole"),)
     if n_distinct <= 2:
-        note += "a quantity; pass task='classification' if they are class labels."
+        note += "a quantity; set the task to 'classification' if they are class labels."
         return "regression", (note.format("real"),)
     return "regression", ()
 
@@ -300,7 +304,7 @@ def _class_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> 
     counts = np.bincount(labels.astype(np.int64))
     lonely = [label for label, count in zip(classes, counts, strict=True) if count == 1]
     if lonely:
-        quantity = ", or pass task='regression' if the response is a quantity"
+        quantity = ", or set the task to 'regression' if the response is a quantity"
         raise InputError(
             f"{len(lonely)} of the {len(classes)} classes of the response {name!r} have a single "
             f"row, such as {str(lonely[0])!r}: merge or drop such classes"

@@ -5,7 +5,7 @@ the result do not depend on the workers. Nothing else in the library knows jobli
 """
 
 from umfi.execution.executors import check_workers, count_workers
-from umfi.execution.limits import Budget, StopKind, StopReason, read_seconds
+from umfi.execution.limits import Budget, read_seconds
 from umfi.execution.progress import progress_bar
 from umfi.execution.runner import Answers, Runner, run_tasks
 from umfi.execution.streams import Streams, kernel_seed
@@ -17,8 +17,6 @@ __all__ = [
     "Budget",
     "Done",
     "Runner",
-    "StopKind",
-    "StopReason",
     "Streams",
     "TaskName",
     "Work",

@@ -83,8 +83,9 @@ class Checkpoint:
         is_path = isinstance(self.path, str | os.PathLike) and str(self.path) not in ("", ".")
         if not is_path:
             raise InputError(
-                f"checkpoint={self.path!r} is not valid: pass the name of a file, such as "
-                "'run.umfi'."
+                "is not valid: pass the name of a file, such as 'run.umfi'.",
+                argument="checkpoint",
+                value=self.path,
             )
         is_pair = isinstance(self.share, Sequence) and len(self.share) == 2
         if (
@@ -262,12 +263,13 @@ def begin(
                 # A shorter run does not make the file a shorter one.
                 run.outline = _longer(stored.outline, run.outline)
             elif stored.label == run.label:
-                raise _other_run(
-                    f"checkpoint={str(path)!r}",
-                    "checkpoint",
-                    stored,
-                    run,
-                    ". Call with what it was begun with, or choose another file.",
+                differences = "; ".join(find_differences(stored.identity, run.identity))
+                raise InputError(
+                    f"holds another run: {differences}. Call with what it was begun with, or "
+                    "choose another file.",
+                    code=ErrorCode.OTHER_RUN,
+                    argument="checkpoint",
+                    value=str(path),
                 )
             else:
                 others.append(stored)
@@ -286,7 +288,9 @@ def _locked(path: Path) -> Iterator[None]:
     closes its own as it needs.
     """
     if path.is_dir():
-        raise InputError(f"checkpoint={str(path)!r} is a folder: pass the name of a file.")
+        raise InputError(
+            "is a folder: pass the name of a file.", argument="checkpoint", value=str(path)
+        )
     file = path.with_name(path.name + "-lock")
     with _usable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -310,17 +314,6 @@ def _usable(path: Path) -> Iterator[None]:
         raise cannot_use(path, error) from None
 
 
-def _other_run(
-    what: str, argument: str, stored: StoredRun, run: StoredRun, way_out: str = "."
-) -> InputError:
-    differences = "; ".join(find_differences(stored.identity, run.identity))
-    return InputError(
-        f"{what} holds another run: {differences}{way_out}",
-        code=ErrorCode.OTHER_RUN,
-        argument=argument,
-    )
-
-
 def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> list[StoredRun]:
     """Write all that several files hold of the same runs into one, and return its runs."""
     out = Path(out).absolute()
@@ -341,7 +334,10 @@ def merge(paths: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) 
 def _join(run: StoredRun, other: StoredRun, path: Path) -> None:
     """Add to a run what another file holds of it."""
     if run.digest != other.digest:
-        raise _other_run(repr(str(path)), "paths", run, other)
+        differences = "; ".join(find_differences(run.identity, other.identity))
+        raise InputError(
+            f"{str(path)!r} holds another run: {differences}.", code=ErrorCode.OTHER_RUN
+        )
     for stage, answers in other.answers.items():
         own = run.answers.setdefault(stage, {})
         for name, answer in answers.items():

@@ -211,7 +211,8 @@ class ProcessPool(RemotePool):
         if self.n_losses > MAX_LOSSES:
             raise RunError(
                 f"Processes died {self.n_losses} times without an answer, perhaps for want of "
-                "memory: pass a smaller n_jobs, or executor='threads'."
+                "memory: run fewer workers, or use threads instead of processes.",
+                argument="executor",
             ) from error
         self.executor.shutdown(wait=False, kill_workers=True)
         self.executor = hire(self.n_workers)
@@ -280,9 +281,15 @@ def count_workers(n_jobs: int | None) -> int:
     if n_jobs is not None and (
         isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer)
     ):
-        raise InputError(f"n_jobs={n_jobs!r} is not a number of workers: pass 1, 2, ... or None.")
+        raise InputError(
+            "is not a number of workers: pass 1, 2, ... or None.", argument="n_jobs", value=n_jobs
+        )
     if n_jobs == 0:
-        raise InputError("n_jobs=0 leaves nobody to work: pass 1 or more, or None for all cores.")
+        raise InputError(
+            "leaves nobody to work: pass 1 or more, or None for all cores.",
+            argument="n_jobs",
+            value=0,
+        )
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if n_jobs is None:
         return n_cores or 1
@@ -306,9 +313,10 @@ def check_workers(n_jobs: int | None, executor: Any) -> None:
         _import_dask().refuse_client(executor)
         return
     raise InputError(
-        f"executor={executor!r} is not an executor: pass {', '.join(map(repr, EXECUTORS))}, the "
-        "address of a Dask scheduler, a dask.distributed.Client or an executor of "
-        "concurrent.futures."
+        f"is not an executor: pass {', '.join(map(repr, EXECUTORS))}, the address of a Dask "
+        "scheduler, a dask.distributed.Client or an executor of concurrent.futures.",
+        argument="executor",
+        value=executor,
     )
 
 

@@ -9,45 +9,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import Enum
 from numbers import Real
 from typing import Any
 
-from umfi.errors import InputError
+from umfi.errors import InputError, StopCode, StopReason
 
-__all__ = ["Budget", "StopKind", "StopReason", "read_seconds"]
+__all__ = ["Budget", "read_seconds"]
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
 AMOUNT = r"(\d+(?:\.\d+)?)"
 DURATION = re.compile("".join(rf"(?:{AMOUNT}{unit})?" for unit in UNITS))
-
-
-class StopKind(Enum):
-    """Why a run stopped before all was done."""
-
-    INTERRUPT = "interrupt"
-    TIME_LIMIT = "time limit"
-    PART = "part"  # Other machines do the other parts.
-
-
-@dataclass(frozen=True)
-class StopReason:
-    """Why a run stopped before all was done, for programs and for people.
-
-    Attributes
-    ----------
-    kind : StopKind
-    sentence : str
-        Without a full stop, so that more can follow.
-    """
-
-    kind: StopKind
-    sentence: str
-
-    def __str__(self) -> str:
-        """Return the sentence."""
-        return self.sentence
 
 
 def read_seconds(time_limit: Any) -> float | None:
@@ -73,8 +44,9 @@ def read_seconds(time_limit: Any) -> float | None:
             seconds = float(text)
     if not seconds > 0.0:
         raise InputError(
-            f"time_limit={time_limit!r} is not a time: pass seconds, or text such as '30m' or "
-            "'1h30m'."
+            "is not a time: pass seconds, or text such as '30m' or '1h30m'.",
+            argument="time_limit",
+            value=time_limit,
         )
     return seconds
 
@@ -120,10 +92,10 @@ class Budget:
     def stop_reason(self) -> StopReason | None:
         """Why nothing new should begin, None if it may."""
         if self.is_interrupted:
-            return StopReason(StopKind.INTERRUPT, "The run was interrupted")
+            return StopReason(StopCode.INTERRUPTED, "The run was interrupted")
         if self.is_over:
             sentence = f"The time limit of {self.seconds:g} seconds was reached"
-            return StopReason(StopKind.TIME_LIMIT, sentence)
+            return StopReason(StopCode.TIME_LIMIT, sentence)
         return None
 
     def interrupt(self) -> None:

@@ -96,8 +96,9 @@ def pack(work: Work) -> Payload:
         pickled = cloudpickle.dumps(work, protocol=5, buffer_callback=stays_inside)
     except Exception as error:
         raise RunError(
-            f"The power or remover cannot be sent to other processes ({error}): use "
-            "executor='threads', or one that can be pickled."
+            f"The power or remover cannot be sent to other processes ({error}): use threads "
+            "instead, or one that can be pickled.",
+            argument="executor",
         ) from error
     return Payload(uuid4().hex, pickle.dumps((_this_software(), pickled)), arrays)
 

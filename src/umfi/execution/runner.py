@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from umfi.errors import RunError
+from umfi.errors import RunError, StopCode, StopReason
 from umfi.execution.checkpoint import Checkpoint, Section, begin
 from umfi.execution.executors import WorkerPool, check_workers, count_workers, find_pool
-from umfi.execution.limits import Budget, StopKind, StopReason
+from umfi.execution.limits import Budget
 from umfi.execution.progress import progress_bar
 from umfi.execution.tasks import TaskName, Work, schedule
 from umfi.execution.threads import one_blas_thread
@@ -87,7 +87,7 @@ class Runner:
         """Return why tasks are missing, if any are."""
         part, n_parts = self.part
         if self.budget.stop_reason is None and n_parts > 1:
-            return StopReason(StopKind.PART, f"This is share {part} of {n_parts}")
+            return StopReason(StopCode.PART_OF_RUN, f"This is share {part} of {n_parts}")
         return self.budget.stop_reason
 
     def plan(self, stage: str, n_tasks: int) -> None:

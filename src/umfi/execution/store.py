@@ -255,15 +255,15 @@ def cannot_use(path: Path, error: Exception) -> InputError:
     """Return the error for a file that is held or cannot be written."""
     if isinstance(error, Timeout) or _code_of(error) in IN_USE:
         return InputError(
-            f"checkpoint={str(path)!r} is in use by another run: wait for it, or choose another "
-            "file.",
+            "is in use by another run: wait for it, or choose another file.",
             argument="checkpoint",
+            value=str(path),
         )
     reason = getattr(error, "strerror", None) or str(error)
     return InputError(
-        f"checkpoint={str(path)!r} cannot be written ({reason}): choose a file in a folder that "
-        "can, with room to spare.",
+        f"cannot be written ({reason}): choose a file in a folder that can, with room to spare.",
         argument="checkpoint",
+        value=str(path),
     )
 
 

@@ -42,8 +42,9 @@ class Streams:
             return cls(entropy=int(random_state.randint(2**63, dtype=np.int64)))
         if not is_whole_number(random_state) or random_state < 0:
             raise InputError(
-                f"random_state={random_state!r} is not a seed: pass a whole number from 0 up, "
-                "a numpy Generator or None."
+                "is not a seed: pass a whole number from 0 up, a numpy Generator or None.",
+                argument="random_state",
+                value=random_state,
             )
         return cls(entropy=int(random_state))
 

@@ -149,14 +149,16 @@ def refuse_test(columns: Columns) -> None:
         if kind is Kind.CATEGORICAL:
             raise UntestableError(
                 f"Column {name!r} is categorical, and what is added to categories cannot be "
-                "tested: leave the column out, pass test=None, or test with umfi.ultra_marginal."
+                "tested: leave the column out, run without a test, or test with ultra_marginal.",
+                argument="test",
             )
     n_numbers = columns.to_numbers().shape[1]
     if columns.n_rows < ROWS_PER_COLUMN * n_numbers:
         raise UntestableError(
             f"The test of ablation needs {ROWS_PER_COLUMN} rows for each column, and X has "
-            f"{columns.n_rows} rows and {n_numbers} columns: leave columns out, pass test=None, or "
-            "test with umfi.ultra_marginal."
+            f"{columns.n_rows} rows and {n_numbers} columns: leave columns out, run without a "
+            "test, or test with ultra_marginal.",
+            argument="test",
         )
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from umfi.errors import InputError, listed
-from umfi.execution import StopKind, StopReason
+from umfi.errors import INCOMPLETE, InputError, StopCode, StopReason, listed
 from umfi.importance.outline import Outline, ScorePair
 from umfi.importance.parts import TESTED_PARTS
 from umfi.importance.result import SCORE_COLUMNS, ImportanceResult
@@ -80,7 +79,7 @@ def assemble(
     outline : Outline
     answers_of : callable
     reason : StopReason, optional
-        Why answers may be missing, as the beginning of a sentence.
+        Why answers may be missing.
 
     Raises
     ------
@@ -90,41 +89,50 @@ def assemble(
     result, undone = ASSEMBLERS[outline.method](outline, answers_of)
     n_repeats = result.scores.groupby("feature")["repeat"].nunique()
     if n_repeats.empty:
-        if reason is not None and reason.kind is StopKind.PART:
+        if reason is not None and reason.code is StopCode.PART_OF_RUN:
             raise InputError(
                 f"{reason}, which has no whole feature: what it did is kept, so merge the files."
             )
         raise InputError(
-            f"{reason or 'The run was broken off'} before any feature had its importance: allow "
+            f"{reason or 'The run was stopped'} before any feature had its importance: allow "
             "more time."
         )
-    notes = [*_note_missing(outline, result, n_repeats), *undone]
-    if not notes:
+    undone = [*_find_missing(outline, result, n_repeats), *undone]
+    if not undone:
         return result
-    note = f"{reason or 'The run is not complete'}: {'; '.join(notes)}."
+    reason = reason or INCOMPLETE
+    note = f"{reason}: {'; '.join(one.text for one in undone)}."
     settings = result.settings | {
         "notes": [*result.settings["notes"], note],
-        "stopped": str(reason or "The run is not complete"),
+        **reason.as_settings(),
+        "n_undecided": sum(one.n_undecided for one in undone),
     }
     return replace(result, settings=settings)
 
 
-def _note_missing(outline: Outline, result: ImportanceResult, n_repeats: pd.Series) -> list[str]:
-    """Return what there is less of than was asked for."""
+class Undone(NamedTuple):
+    """What there is less of than was asked for."""
+
+    text: str
+    n_undecided: int = 0
+
+
+def _find_missing(outline: Outline, result: ImportanceResult, n_repeats: pd.Series) -> list[Undone]:
+    """Return which importances and repeats there are less of than were asked for."""
     notes = []
     names = [feature.name for feature in outline.features]
     missing = [name for name in names if name not in n_repeats.index]
     if missing:
-        notes.append(f"there is no importance of {listed(missing)}")
+        notes.append(Undone(f"there is no importance of {listed(missing)}"))
     least, most = int(n_repeats.min()), int(n_repeats.max())
     if least < outline.repeats:
         n_done = f"{least}" if least == most else f"{least} to {most}"
-        notes.append(f"{n_done} of {outline.repeats} repeats are done")
+        notes.append(Undone(f"{n_done} of {outline.repeats} repeats are done"))
     return notes
 
 
 # A result, and what there is less of than was asked for.
-_Assembled = tuple[ImportanceResult, list[str]]
+_Assembled = tuple[ImportanceResult, list[Undone]]
 
 
 def _assemble_scores(outline: Outline, answers_of: AnswersOf) -> _Assembled:
@@ -140,7 +148,7 @@ def _assemble_scores(outline: Outline, answers_of: AnswersOf) -> _Assembled:
         for feature, index in enumerate(outline.representatives)
         if (index, run) in scores
     ]
-    undone: list[str] = []
+    undone: list[Undone] = []
     pairs = [
         (feature, run, ScorePair.from_plain(of_parts["importance"]))
         for feature, run, of_parts in found
@@ -158,7 +166,7 @@ def _add_parts(
     outline: Outline,
     answers_of: AnswersOf,
     found: list[tuple[int, int, dict[str, list[float]]]],
-    undone: list[str],
+    undone: list[Undone],
 ) -> ImportanceResult:
     """Return the result with the scores and tests of the parts of its importances."""
     import pandas as pd
@@ -186,7 +194,7 @@ def _assemble_tests(
     answers_of: AnswersOf,
     part: str,
     estimates: pd.Series,
-    undone: list[str],
+    undone: list[Undone],
 ) -> pd.DataFrame | None:
     """Return a row for each feature: ``feature, p_value, tail, n_permutations, leakage, leaks``.
 
@@ -227,7 +235,8 @@ def _assemble_tests(
     if n_undecided:
         what = "" if part == "importance" else f" of {part}"
         plural = "s are" if n_undecided > 1 else " is"
-        undone.append(f"{n_undecided} feature{plural} undecided, which shows in the p-values{what}")
+        text = f"{n_undecided} feature{plural} undecided, which shows in the p-values{what}"
+        undone.append(Undone(text, n_undecided))
     rows = []
     for feature, index in zip(outline.features, sources, strict=True):
         # A constant has nothing to leak; others without a batch were not measured.
@@ -274,7 +283,7 @@ def _assemble_trees(outline: Outline, answers_of: AnswersOf) -> _Assembled:
     n_least = min(n_trees.values(), default=0)
     if n_least == outline.extra["n_trees"]:
         return result, []
-    return result, [f"a repeat has {n_least} of {outline.extra['n_trees']} trees"]
+    return result, [Undone(f"a repeat has {n_least} of {outline.extra['n_trees']} trees")]
 
 
 def _assemble_subsets(outline: Outline, answers_of: AnswersOf) -> _Assembled:
@@ -303,7 +312,7 @@ def _assemble_subsets(outline: Outline, answers_of: AnswersOf) -> _Assembled:
     if not runs and contexts[0] >= 0:
         runs, context = [0], contexts[0]
         size = "one feature" if context == 1 else f"{context} features"
-        undone.append(f"sets S of at most {size} were looked at")
+        undone.append(Undone(f"sets S of at most {size} were looked at"))
 
     def best(feature: int, run: int) -> tuple[tuple[int, ...], ScorePair]:
         source = outline.representatives[feature]

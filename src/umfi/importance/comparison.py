@@ -238,7 +238,9 @@ def _read_methods(
     is_listed = isinstance(methods, Sequence | Mapping) and not isinstance(methods, str)
     if not is_listed or not methods:
         raise InputError(
-            f"methods={methods!r} is not valid: pass a list such as {list(DEFAULT_METHODS)}."
+            f"is not valid: pass a list such as {list(DEFAULT_METHODS)}.",
+            argument="methods",
+            value=methods,
         )
     wanted: dict[str, tuple[str, dict[str, Any]]] = {}
     for label in methods:
@@ -250,13 +252,15 @@ def _read_methods(
             )
         method = own.get("method", label)
         if not isinstance(method, str) or method not in COMPARED:
-            raise unknown_name("method", method, COMPARED)
+            raise unknown_name("method", method, COMPARED, argument="methods")
         valid = _arguments_of(method) | {"method", "power"}
         for name in own:
             if name not in valid:
                 raise unknown_name(f"argument of {method}", name, sorted(valid))
         if str(label) in wanted:
-            raise InputError(f"methods= names {label!r} twice: pass each once.")
+            raise InputError(
+                f"names {label!r} twice: pass each once.", argument="methods", value=methods
+            )
         wanted[str(label)] = (
             method,
             {name: value for name, value in own.items() if name != "method"},
@@ -273,10 +277,13 @@ def _read_powers(powers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     else:
         named = {}
     if not named:
-        raise InputError(f"powers={powers!r} is not valid: pass a list such as ['forest'].")
+        raise InputError(
+            "is not valid: pass a list such as ['forest'].", argument="powers", value=powers
+        )
     if len(named) < len(powers):
         raise InputError(
-            "Two of powers= have the same name: give them names, as {'first': ..., 'second': ...}."
+            "Two powers have the same name: give them names, as {'first': ..., 'second': ...}.",
+            argument="powers",
         )
     return named
 
@@ -286,7 +293,8 @@ def _refuse_power(method: str, power: Any, chosen: PredictivePower) -> None:
     if method in FOREST_METHODS and not isinstance(chosen, ForestPower):
         raise InputError(
             f"{method} looks into the trees of a forest, so power={power!r} cannot be compared "
-            f"with it: leave {method} out of methods=."
+            f"with it: leave {method} out of the methods.",
+            argument="methods",
         )
 
 

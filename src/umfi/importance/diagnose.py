@@ -13,7 +13,7 @@ from umfi.data.contracts import DependenceRemover, PredictivePower
 from umfi.data.frames import drop_incomplete_rows, read_columns
 from umfi.data.reading import read_table
 from umfi.data.target import Target
-from umfi.errors import InputError
+from umfi.errors import INCOMPLETE, InputError
 from umfi.execution import Runner, Streams, TaskName, one_blas_thread
 from umfi.execution.checkpoint import Checkpoint, describe, find_seed
 from umfi.importance.diagnosis import Diagnosis, find_verdict
@@ -109,11 +109,11 @@ def diagnose(
     is_list = isinstance(remover, Sequence) and not isinstance(remover, str)
     given: list[Any] = list(remover) if is_list else [remover]  # type: ignore[arg-type]
     if not given:
-        raise InputError("remover=[] names no remover: pass one, or a list of them.")
+        raise InputError("names no remover: pass one, or a list.", argument="remover", value=[])
     removers = [find_remover(one) for one in given]
     labels = [one if isinstance(one, str) else repr(one) for one in given]
     if len(set(labels)) < len(labels):
-        raise InputError(f"remover={labels!r} names a remover twice: leave one out.")
+        raise InputError("names a remover twice: leave one out.", argument="remover", value=labels)
     target = None
     if y is not None:
         columns, target, _ = read_table(X, y, task=task, kinds=kinds, missing=missing)
@@ -206,8 +206,8 @@ def diagnose(
         )
     n_missing = len(features) * len(removers) - len(names)
     if n_missing:
-        reason = str(runner.describe_stop() or "The run is not complete")
-        settings |= {"notes": [f"{reason}: {n_missing} rows are missing."], "stopped": reason}
+        reason = runner.describe_stop() or INCOMPLETE
+        settings |= {"notes": [f"{reason}: {n_missing} rows are missing."], **reason.as_settings()}
     table = pd.DataFrame([answers[name] | answers[name[0], "before"] for name in names])
     table["retention"] = table["retention"].astype(float) / whole
     return Diagnosis(table=table[TABLE_COLUMNS], settings=settings)

@@ -171,9 +171,9 @@ def _advise(remover: str, part: pd.DataFrame) -> list[str]:
             "tell the same, and above zero where they are unrelated."
         )
         sentences.append(
-            f"Take remover='joint', the default, instead of {remover!r}."
+            f"Use joint removal, the default, instead of {remover!r}."
             if remover.startswith(GENTLE_REMOVERS)
-            else "Protect features that tell each other as one group (groups=), or leave one out."
+            else "Protect features that tell each other as one group, or leave one out."
         )
     retention = part["retention"].mean()
     if np.isfinite(retention) and retention < LOW_RETENTION:

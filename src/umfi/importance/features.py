@@ -56,8 +56,9 @@ def read_features(columns: Columns, groups: Groups | None) -> tuple[Feature, ...
     """
     if groups is not None and not isinstance(groups, Mapping):
         raise InputError(
-            f"groups={groups!r} is not valid: pass a dictionary such as "
-            "{'texture': ['sand', 'silt', 'clay']}."
+            "is not valid: pass a dictionary such as {'texture': ['sand', 'silt', 'clay']}.",
+            argument="groups",
+            value=groups,
         )
     members: dict[str, tuple[int, ...]] = {}
     taken: dict[int, str] = {}

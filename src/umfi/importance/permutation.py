@@ -110,8 +110,9 @@ def permutation_result(problem: Problem, make_shuffle: MakeShuffle) -> Importanc
     forest = problem.power
     if not isinstance(forest, ForestPower):
         raise InputError(
-            f"{problem.settings['method']} needs a forest: pass power='forest', 'extra-trees' or "
-            "umfi.ForestPower(...)."
+            f"{problem.settings['method']} needs a forest: choose the power 'forest', "
+            "'extra-trees' or umfi.ForestPower(...).",
+            argument="power",
         )
     if forest.measure not in (None, "accuracy", "r2"):
         raise InputError(

@@ -338,16 +338,21 @@ def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | Non
     is_count = is_number and not isinstance(subsample, bool) and subsample >= 1
     if not is_share and not (is_count and np.isfinite(subsample) and subsample == int(subsample)):
         raise InputError(
-            f"subsample={subsample!r} is not valid: pass a whole number of rows, or a share from "
-            "0.0 to 1.0."
+            "is not valid: pass a whole number of rows, or a fraction from 0.0 to 1.0.",
+            argument="subsample",
+            value=subsample,
         )
     n_sampled = round(subsample * n_rows) if is_share else int(subsample)
     if n_sampled > n_rows:
-        raise InputError(f"subsample={subsample!r} is more than the {n_rows} rows of X.")
+        raise InputError(
+            f"is more than the {n_rows} rows of X.", argument="subsample", value=subsample
+        )
     if n_sampled < FEW_ROWS:
         raise InputError(
-            f"subsample={subsample!r} leaves {n_sampled} of {n_rows} rows, and {FEW_ROWS} at least "
-            "are needed: pass a larger share, or None for all rows."
+            f"leaves {n_sampled} of {n_rows} rows, and {FEW_ROWS} at least are needed: pass a "
+            "larger fraction, or None for all rows.",
+            argument="subsample",
+            value=subsample,
         )
     return n_sampled
 

@@ -374,36 +374,43 @@ class ImportanceResult:
             table = pd.concat([others, described], axis=1)
         return table.head(MAX_PRINTED_ROWS), more
 
+    @property
+    def undecided(self) -> list[str]:
+        """Names of the features that a run was to test, and whose test had not begun at its end."""
+        if self.tests is None or self.settings.get("stopped") is None:
+            return []
+        return [str(name) for name in self.tests["feature"][self.tests["n_permutations"] == 0]]
+
     def related_in_words(self, table: pd.DataFrame) -> list[str]:
         """Return "yes", "no" or, where a run ended before its test began, "undecided"."""
-        words = table.set_index("feature")["related"].map({True: "yes", False: "no"})
-        if self.tests is not None and self.settings.get("stopped") is not None:
-            is_open = self.tests["n_permutations"] == 0
-            words[words.index.isin(self.tests["feature"][is_open])] = "undecided"
-        return words.tolist()
+        words = table["related"].map({True: "yes", False: "no"})
+        return words.mask(table["feature"].isin(self.undecided), "undecided").tolist()
 
     @property
     def notes(self) -> list[str]:
         """What a reader should know: of the settings, and of the tests."""
-        notes = list(self.settings.get("notes", ()))
-        if self.part_scores is not None:
-            notes += note_negative_parts(self.parts())
-        if self.tests is None:
-            return notes
-        if self.settings.get("n_sampled_rows"):
-            notes.append("p-values are of all rows, importances and intervals of subsamples.")
-        if self.tests["tail"].any():
-            notes.append("* read off a fitted tail: no permuted copy reached the feature.")
-        notes += _note_leakage(self.tests, "", self._way_out())
+        notes = [*self.settings.get("notes", ()), *self.footnotes]
+        if self.tests is not None:
+            notes += _note_leakage(self.tests, "", self._way_out())
         if self.part_tests is not None:
             of_part = self.part_tests[self.part_tests["part"] == "irreplaceable"]
             notes += _note_leakage(of_part, " of irreplaceable", "")
         return notes
 
+    @property
+    def footnotes(self) -> list[str]:
+        """What explains the numbers of :attr:`table`."""
+        notes = [] if self.part_scores is None else note_negative_parts(self.parts())
+        if self.tests is not None and self.settings.get("n_sampled_rows"):
+            notes.append("p-values are of all rows, importances and intervals of subsamples.")
+        if self.tests is not None and self.tests["tail"].any():
+            notes.append("* read off a fitted tail: no permuted copy reached the feature.")
+        return notes
+
     def _way_out(self) -> str:
         """Return what would leave less leakage, if anything would."""
         is_gentle = str(self.settings.get("remover")).lower().startswith(("linear", "transport"))
-        return "; remover='joint', the default, removes more" if is_gentle else ""
+        return "; joint removal, the default, removes more" if is_gentle else ""
 
     def __repr__(self) -> str:
         """Return the head of the table with one line on what it is and the notes."""

@@ -87,8 +87,8 @@ class Plan:
             return None
         n_needed = math.ceil(1.0 / self.alpha) - 1
         return (
-            f"With max_permutations={self.max_permutations} no p-value is below {smallest:.2g}: "
-            f"pass {n_needed} at least for alpha={self.alpha:g}."
+            f"With at most {self.max_permutations} permutations no p-value is below "
+            f"{smallest:.2g}: at least {n_needed} are needed at the level {self.alpha:g}."
         )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison", "plot_importances", "plot_parts"]
 
-# What a feature says alone and together; what nothing replaces, and what others say too.
+# What a feature adds alone and together; what nothing rerows, and what others could add too.
 PART_COLOURS = {
     "alone": "#0072B2",
     "together": "#E69F00",
@@ -51,11 +51,11 @@ TITLE_LETTERS = 18
 def plot_importances(
     result: ImportanceResult, ax: Axes | None = None, *, max_features: int = MAX_FEATURES
 ) -> Axes:
-    """Draw one bar a feature, largest on top, and return the axes.
+    """Draw one bar per feature, largest on top, and return the axes.
 
     Lines show the 95 % intervals if there are any, or else the spread over the repeats. After a
     test the bars of features that are not related are pale, and those of features whose p-value is
-    not to be trusted, because the others still tell them, are hatched.
+    not to be trusted, because the others still carry information about them, are hatched.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ def plot_importances(
     table = whole.head(max_features)
     if ax is None:
         ax = new_axes(len(table))
-    places = range(len(table))
+    rows = range(len(table))
     errors, what = _error_bars(table, result.n_repeats)
     is_related = table.get("related", pd.Series(True, index=table.index))
     bars = ax.barh(
-        places,
+        rows,
         table["importance"],
         xerr=errors,
         color=is_related.map({True: BAR_COLOUR, False: PALE_COLOUR}).tolist(),
@@ -175,11 +175,11 @@ def plot_comparison(comparison: Comparison, axes: Sequence[Axes] | None = None) 
 def plot_parts(
     result: ImportanceResult, ax: Axes | None = None, *, max_features: int = MAX_FEATURES
 ) -> Axes:
-    """Draw two stacked bars a feature, largest importance on top, and return the axes.
+    """Draw two stacked bars per feature, largest importance on top, and return the axes.
 
-    The upper bar is what the feature says alone and what only together with others, the lower one
-    what nothing can replace and what others say too. Both add up to the importance, which a black
-    line marks; parts below zero lie left of it.
+    The upper bar is what the feature adds alone and what only together with others, the lower one
+    what nothing can replace and what others could add too. Both add up to the importance, which a
+    black line marks; parts below zero lie left of it.
 
     Parameters
     ----------
@@ -204,14 +204,14 @@ def plot_parts(
     table = whole.head(max_features)
     if ax is None:
         ax = new_axes(len(table), room=1.8, stretch=1.5)
-    places = np.arange(len(table))
+    rows = np.arange(len(table))
     for stack, shift in ((("alone", "together"), -0.2), (("irreplaceable", "replaceable"), 0.2)):
         below, above = np.zeros(len(table)), np.zeros(len(table))
         for part in stack:
             widths = table[part].to_numpy()
             starts = np.where(widths < 0.0, below, above)
             ax.barh(
-                places + shift,
+                rows + shift,
                 widths,
                 left=starts,
                 height=0.36,
@@ -222,8 +222,8 @@ def plot_parts(
     importances = table["importance"].to_numpy()
     ax.vlines(
         importances,
-        places - 0.4,
-        places + 0.4,
+        rows - 0.4,
+        rows + 0.4,
         color=ink(),
         linewidth=1.6,
         clip_on=False,
@@ -234,7 +234,7 @@ def plot_parts(
     note_hidden(ax, len(table), len(whole))
     ax.set_xlabel(f"importance ({result.settings.get('measure', 'score')})")
     ax.set_title(
-        f"what features say about {plain_text(result.settings.get('target', 'y'))}",
+        f"parts of the importance for {plain_text(result.settings.get('target', 'y'))}",
         loc="left",
         pad=40.0,
     )

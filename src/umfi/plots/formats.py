@@ -33,7 +33,7 @@ STYLE = {
 
 
 @contextmanager
-def _no_word_on_letters() -> Iterator[None]:
+def _without_glyph_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
@@ -44,7 +44,7 @@ def save_picture(draw: Callable[[], Axes], path: Path) -> Path:
 
     Letters that Matplotlib's font lacks are boxes there; reports have them.
     """
-    with _no_word_on_letters():
+    with _without_glyph_warnings():
         figure = draw().get_figure(root=True)
         assert figure is not None
         figure.savefig(path, dpi=150, bbox_inches="tight")
@@ -67,7 +67,7 @@ def draw_svg(draw: Callable[[], Axes]) -> str:
     """
     target = io.StringIO()
     # The reader's browser has the letters that Matplotlib's own font lacks.
-    with plt.rc_context(STYLE), _no_word_on_letters():  # type: ignore[arg-type]
+    with plt.rc_context(STYLE), _without_glyph_warnings():  # type: ignore[arg-type]
         figure = draw().get_figure(root=True)
         assert figure is not None
         figure.savefig(

@@ -1,4 +1,4 @@
-"""Pairs of features: what they share about the response, and what they tell of each other."""
+"""Pairs of features: what they share about the response, and how they depend on each other."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PAIR_COLOURS = {
     "interaction": ("interacts", "#E69F00", -0.12),
 }
 # From pale to dark also without colours.
-SHARE_COLOURS = "Blues"
+DEPENDENCE_COLOURS = "Blues"
 
 
 def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
@@ -60,9 +60,9 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     if ax is None:
         side = float(np.clip(4.5 + 0.07 * len(names), 5.0, 20.0))
         _, ax = plt.subplots(figsize=(side, side), layout="constrained")
-    # Half a step from the top, which the title needs.
+    # Half an angle from the top, which the title needs.
     angles = np.pi / 2.0 - 2.0 * np.pi * (np.arange(len(names)) + 0.5) / len(names)
-    places = {name: (np.cos(a), np.sin(a)) for name, a in zip(names, angles, strict=True)}
+    points = {name: (np.cos(a), np.sin(a)) for name, a in zip(names, angles, strict=True)}
     strongest = max(float(table[list(PAIR_COLOURS)].to_numpy().max()), 1e-12)
     widest = 5.0 if len(names) <= 20 else 3.0
     linked: set[str] = set()
@@ -76,8 +76,8 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
             linked |= pair
             ax.add_patch(
                 FancyArrowPatch(
-                    places[first],
-                    places[second],
+                    points[first],
+                    points[second],
                     arrowstyle="-",
                     connectionstyle=f"arc3,rad={bend}",
                     color=colour,
@@ -90,7 +90,7 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     font = float(np.clip(72.0 * inches / 3.4 * 2.0 * np.pi / len(names) * 0.8, 3.0, 10.0))
     asked = set(table["feature"])
     for name, angle in zip(names, angles, strict=True):
-        x, y = places[name]
+        x, y = points[name]
         is_left = x < -1e-9
         ax.plot(x, y, "o", color=ink() if name in linked else "0.75", markersize=5)
         ax.text(
@@ -129,11 +129,11 @@ def plot_redundancy(
     kinds: Mapping[str, str] | None = None,
     max_features: int = MAX_FEATURES,
 ) -> Axes:
-    """Draw how much features tell of each other, alike ones side by side; return the axes.
+    """Draw how features depend on each other, similar ones side by side; return the axes.
 
-    Each square is the share of one feature that the other one explains, by :func:`associate`: the
-    squared rank correlation of numbers, and what corresponds to it for categories. Dark blocks are
-    features that say the same. Dependence that rises and falls is not seen.
+    Each square is the proportion of one feature that the other one explains, by :func:`associate`:
+    the squared rank correlation of numbers, and what corresponds to it for categories. Dark blocks
+    are features that carry the same information. Dependence that rises and falls is not seen.
 
     Parameters
     ----------
@@ -159,14 +159,14 @@ def plot_redundancy(
     columns = read_columns(_without_gaps(X), kinds=kinds, missing="level")
     n_features = columns.n_columns
     columns = columns.select(range(min(n_features, max_features)))
-    shares = associate(columns)
-    order = _order_alike(shares)
+    explained = associate(columns)
+    order = _order_alike(explained)
     n_shown = len(order)
     if ax is None:
         side = float(np.clip(2.6 + 0.17 * n_shown, 4.0, 26.0))
         _, ax = plt.subplots(figsize=(side + 0.8, side), layout="constrained")
     picture = ax.imshow(
-        shares[np.ix_(order, order)], cmap=SHARE_COLOURS, vmin=0.0, vmax=1.0, aspect="equal"
+        explained[np.ix_(order, order)], cmap=DEPENDENCE_COLOURS, vmin=0.0, vmax=1.0, aspect="equal"
     )
     names = [plain_text(columns.names[position]) for position in order]
     font = row_font(ax, n_shown)
@@ -177,7 +177,7 @@ def plot_redundancy(
     bar = ax.figure.colorbar(picture, ax=ax, shrink=0.6, pad=0.02)
     bar.set_label("squared rank correlation, or its like for categories")
     bar.outline.set_visible(False)
-    ax.set_title("what features tell of each other", loc="left")
+    ax.set_title("dependence between features", loc="left")
     note_hidden(ax, n_shown, n_features)
     return ax
 
@@ -191,10 +191,10 @@ def _without_gaps(X: Any) -> Any:
     return complete if len(complete) >= max(len(X) / 2, MIN_ROWS) else X
 
 
-def _order_alike(shares: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
-    """Return an order of features in which those that are alike stand side by side."""
-    if len(shares) < 3:
-        return list(range(len(shares)))
-    distances = squareform(1.0 - shares, checks=False)
+def _order_alike(explained: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
+    """Return an order of features in which similar ones stand side by side."""
+    if len(explained) < 3:
+        return list(range(len(explained)))
+    distances = squareform(1.0 - explained, checks=False)
     tree = hierarchy.linkage(distances, "average", optimal_ordering=True)
     return [int(leaf) for leaf in hierarchy.leaves_list(tree)]

@@ -42,7 +42,7 @@ def plot_stability(
     """Draw which ranks each feature had over the repeats, and return the axes.
 
     A dot is the median rank, 1 being the most important, the thick line holds half of the repeats
-    and the thin one nine tenths. Features whose lines overlap cannot be told apart.
+    and the thin one nine tenths. Features whose lines overlap are not distinguished.
 
     Parameters
     ----------
@@ -69,16 +69,16 @@ def plot_stability(
     shown = order.head(max_features)
     if ax is None:
         ax = new_axes(len(shown))
-    places = np.arange(len(shown))
+    rows = np.arange(len(shown))
     for (low, high), width in ((RARE, 1.2), (USUAL, 4.0)):
         ax.hlines(
-            places,
+            rows,
             ranks[shown].quantile(low),
             ranks[shown].quantile(high),
             color=BAR_COLOUR,
             linewidth=width,
         )
-    ax.plot(ranks[shown].median(), places, "o", color=SPREAD_COLOUR, markersize=4)
+    ax.plot(ranks[shown].median(), rows, "o", color=SPREAD_COLOUR, markersize=4)
     name_rows(ax, shown)
     note_hidden(ax, len(shown), len(order))
     ax.set_xlim(0.5, len(order) + 0.5)
@@ -88,10 +88,10 @@ def plot_stability(
 
 
 def plot_leakage(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
-    """Draw how well the others tell each feature, before and after removal; return the axes.
+    """Draw how well others predict each feature, before and after removal; return the axes.
 
-    One line a remover, features in the order of the table (as figures 6 and 14 of the paper); what
-    lies in the green band is as good as nothing.
+    One line per remover, features in the order of the table (as figures 6 and 14 of the paper);
+    what lies in the green band is as good as nothing.
 
     Parameters
     ----------
@@ -113,14 +113,16 @@ def plot_leakage(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     if ax is None:
         width = float(np.clip(2.5 + ROW_INCHES * len(names), 6.0, 48.0))
         _, ax = plt.subplots(figsize=(width, 4.4), layout="constrained")
-    places = np.arange(len(names))
-    for number, (remover, rows) in enumerate(table.groupby("remover", sort=False)):
-        # A run that was broken off has gaps.
-        part = rows.set_index("feature").reindex(names)
+    positions = np.arange(len(names))
+    for number, (remover, found) in enumerate(table.groupby("remover", sort=False)):
+        # A run that stopped early has gaps.
+        part = found.set_index("feature").reindex(names)
         if number == 0:
-            ax.plot(places, part["before"], color=ink(), marker="o", markersize=3, label="before")
+            ax.plot(
+                positions, part["before"], color=ink(), marker="o", markersize=3, label="before"
+            )
         ax.plot(
-            places,
+            positions,
             part["leakage"],
             color=LINE_COLOURS[number % len(LINE_COLOURS)],
             marker=LINE_MARKERS[number % len(LINE_MARKERS)],
@@ -134,7 +136,7 @@ def plot_leakage(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     ax.set_ylim(bottom, 1.02)
     ax.set_xlim(-0.5, len(names) - 0.5)
     labels = [plain_text(name) for name in names]
-    ax.set_xticks(places, labels, rotation=90, fontsize=8 if len(names) <= 60 else 6)
+    ax.set_xticks(positions, labels, rotation=90, fontsize=8 if len(names) <= 60 else 6)
     ax.set_ylabel("R² of the feature from the others")
     ax.grid(axis="y", color="0.5", alpha=0.3, linewidth=0.8)
     ax.set_axisbelow(True)

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, names of features, sizes."""
+"""What all pictures have in common: colours, names of features, sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "row_font",
 ]
 
-# Okabe and Ito's, which colour-blind readers can tell apart.
+# Okabe and Ito's, which colour-blind readers can distinguish.
 BAR_COLOUR = "#0072B2"
 SPREAD_COLOUR = "#D55E00"
 PALE_COLOUR = "#A9BFCC"

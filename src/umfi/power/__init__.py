@@ -75,8 +75,9 @@ def find_power(power: Any, task: Task) -> PredictivePower:
     measures = getattr(chosen, "measures", None)
     if measures is not None and task not in measures:
         raise InputError(
-            f"power={chosen!r} does not say what it measures in a {task}: choose another power, or "
-            "set task=."
+            f"does not say what it measures in a {task}: choose another power, or set the task.",
+            argument="power",
+            value=chosen,
         )
     return chosen
 
@@ -96,8 +97,10 @@ def _make_power(power: Any, task: Task) -> PredictivePower:
         _refuse_wrong_arguments(power)
         return CallablePower(power)
     raise InputError(
-        f"power={power!r} is not a power: pass {', '.join(map(repr, POWERS))}, "
-        "umfi.ForestPower(...), a scikit-learn estimator or a function f(columns, y, rng)."
+        f"is not a power: pass {', '.join(map(repr, POWERS))}, umfi.ForestPower(...), a "
+        "scikit-learn estimator or a function f(columns, y, rng).",
+        argument="power",
+        value=power,
     )
 
 
@@ -106,7 +109,9 @@ def _refuse_wrong_arguments(function: Callable[..., Any]) -> None:
         inspect.signature(function).bind(None, None, None)
     except TypeError:
         raise InputError(
-            f"power={function!r} does not take three arguments: write it as f(columns, y, rng)."
+            "does not take three arguments: write it as f(columns, y, rng).",
+            argument="power",
+            value=function,
         ) from None
 
 

@@ -63,8 +63,10 @@ def find_remover(
         raise InputError(f"remover={name} is a class: pass an object, {name}().")
     if not isinstance(remover, DependenceRemover):
         raise InputError(
-            f"remover={remover!r} is not a remover: pass one of {', '.join(map(repr, REMOVERS))} "
-            "or an object such as umfi.TransportRemover(rows_per_bin=30)."
+            f"is not a remover: pass one of {', '.join(map(repr, REMOVERS))} or an object such as "
+            "umfi.TransportRemover(rows_per_bin=30).",
+            argument="remover",
+            value=remover,
         )
     is_joint = isinstance(remover, JointRemover | ChainedRemover)
     if protocol == "paper" and is_joint:

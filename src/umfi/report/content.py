@@ -16,6 +16,8 @@ from umfi.report.words import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     import pandas as pd
 
     from umfi.importance.result import ImportanceResult
@@ -38,17 +40,20 @@ HEADINGS = {
     ),
     "q_value": ("q-value", "p-value adjusted for the false discovery rate"),
     "related": ("related", "Whether the q-value is below the level"),
-    "leakage": ("leakage", "How much better the others tell it than its permuted copies, in R²"),
+    "leakage": (
+        "leakage",
+        "How much better the other features predict it than its permuted copies, in R²",
+    ),
     "remover": ("remover", "What was used for this feature"),
     **{
         part: (part, meaning)
         for part, meaning in zip(
             PARTS,
             (
-                "What the feature tells by itself",
-                "What it tells only beside others",
+                "What the feature adds by itself",
+                "What it adds only beside others",
                 "What nothing can replace",
-                "What others could tell too",
+                "What others could add too",
             ),
             strict=True,
         )
@@ -63,7 +68,7 @@ def gather(result: ImportanceResult, X: Any = None) -> dict[str, Any]:
     ----------
     result : ImportanceResult
     X : frame or array, optional
-        The features, for a picture of what they tell of each other.
+        The features, for a picture of how they depend on each other.
     """
     settings = result.settings
     table = result.table
@@ -74,7 +79,7 @@ def gather(result: ImportanceResult, X: Any = None) -> dict[str, Any]:
         "facts": _facts(result),
         "headings": _headings(result, table),
         "rows": _rows(result, table.head(MAX_ROWS)),
-        "footnotes": _footnotes(result),
+        "footnotes": result.footnotes,
         "n_features": len(table),
         "has_test": result.tests is not None,
         "pictures": _pictures(result, X),
@@ -119,28 +124,28 @@ def _headings(result: ImportanceResult, table: pd.DataFrame) -> list[dict[str, s
 
 
 def _rows(result: ImportanceResult, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a row a feature: cells as text with what they are sorted by, and its bar."""
+    """Return a row per feature: cells as text with what they are sorted by, and its bar."""
     columns = _shown_columns(result, table)
     ends = table[[name for name in ("importance", "low", "high") if name in table]]
     lowest, highest = min(float(ends.min().min()), 0.0), max(float(ends.max().max()), 0.0)
     width = highest - lowest or 1.0
 
-    def place(value: float) -> float:
+    def percent(value: float) -> float:
         return round(100.0 * (value - lowest) / width, 2)
 
     if "related" in table:
-        words = dict(
-            zip(result.table["feature"], result.related_in_words(result.table), strict=True)
+        table = table.assign(
+            words=result.related_in_words(table),
+            is_undecided=table["feature"].isin(result.undecided),
         )
-        table = table.assign(words=table["feature"].map(words))
     rows = []
-    for rank, row in enumerate(_records(table), start=1):
+    for rank, row in enumerate(table.to_dict("records"), start=1):
         importance = float(row["importance"])
-        bar = {"zero": place(0.0), "start": place(min(importance, 0.0))}
-        bar["size"] = round(place(max(importance, 0.0)) - bar["start"], 2)
+        bar = {"zero": percent(0.0), "start": percent(min(importance, 0.0))}
+        bar["size"] = round(percent(max(importance, 0.0)) - bar["start"], 2)
         if "low" in row:
-            bar["low"] = place(float(row["low"]))
-            bar["span"] = round(place(float(row["high"])) - bar["low"], 2)
+            bar["low"] = percent(float(row["low"]))
+            bar["span"] = round(percent(float(row["high"])) - bar["low"], 2)
         rows.append(
             {
                 "rank": rank,
@@ -154,32 +159,19 @@ def _rows(result: ImportanceResult, table: pd.DataFrame) -> list[dict[str, Any]]
     return rows
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
-
-
-def _cell(name: str, row: dict[str, Any]) -> dict[str, str]:
+def _cell(name: str, row: dict[Hashable, Any]) -> dict[str, str]:
     value = row[name]
+    is_p_value = name in ("p_value", "q_value")
     if name == "related":
-        text = str(row["words"]) + (" (leaks)" if row.get("leaks") else "")
+        text = row["words"] + (" (leaks)" if row["leaks"] else "")
         return {"text": text, "order": str(int(value))}
     if name == "remover":
         return {"text": str(value), "order": str(value)}
-    if value != value:
+    if value != value or (is_p_value and row["is_undecided"]):
         return {"text": "", "order": ""}
-    if name in ("p_value", "q_value") and row.get("words") == "undecided":
-        return {"text": "", "order": ""}
-    if name in ("p_value", "q_value"):
-        star = "*" if name == "p_value" and row.get("tail") else ""
-        return {"text": f"{value:.2g}{star}", "order": repr(float(value))}
-    return {"text": f"{value:.4f}", "order": repr(float(value))}
-
-
-def _footnotes(result: ImportanceResult) -> list[str]:
-    """Return what belongs to the table: what is told above it is not told again."""
-    told = set(result.settings.get("notes", ()))
-    notes = [note for note in result.notes if note not in told]
-    return [note for note in notes if not note.startswith("Leakage")]
+    star = "*" if name == "p_value" and row["tail"] else ""
+    text = f"{value:.2g}{star}" if is_p_value else f"{value:.4f}"
+    return {"text": text, "order": repr(float(value))}
 
 
 def _settings(settings: dict[str, Any]) -> list[tuple[str, str]]:
@@ -203,24 +195,24 @@ def _pictures(result: ImportanceResult, X: Any) -> list[dict[str, str]]:
     if result.part_scores is not None:
         add(
             "Parts",
-            "Upper bars: what a feature tells alone, and only together with others. Lower bars: "
-            "what is irreplaceable, and what others tell too.",
+            "Upper bars: what a feature adds alone, and only together with others. Lower bars: "
+            "what is irreplaceable, and what others could add too.",
             lambda: plot_parts(result, max_features=MAX_DRAWN),
         )
     if result.n_repeats >= MIN_STABLE_REPEATS:
         add(
             "Stability",
-            "The ranks that each feature had over the repeats; those whose lines overlap cannot be "
-            "told apart.",
+            "The ranks that each feature had over the repeats; those whose lines overlap are not "
+            "distinguished.",
             lambda: plot_stability(result, max_features=MAX_DRAWN),
         )
-    alike = None if X is None else _take_leading(result, X)
-    if alike is not None:
+    similar = None if X is None else _take_leading(result, X)
+    if similar is not None:
         add(
             "Redundancy",
-            "How much features tell of each other, by squared rank correlations and their like for "
-            "categories; alike ones stand side by side.",
-            lambda: plot_redundancy(alike, kinds=_kinds_of(result, alike)),
+            "How strongly features depend on each other, by squared rank correlations and their "
+            "like for categories; similar ones stand side by side.",
+            lambda: plot_redundancy(similar, kinds=_kinds_of(result, similar)),
         )
     return pictures
 

@@ -27,7 +27,7 @@ def render_report(result: ImportanceResult, X: Any = None) -> str:
     ----------
     result : ImportanceResult
     X : frame or array, optional
-        The features, for a picture of what they tell of each other.
+        The features, for a picture of how they depend on each other.
 
     Examples
     --------

@@ -17,25 +17,25 @@
   system.addEventListener("change", nameTheme);
   nameTheme();
 
-  // Sorting: by what a cell is worth, not by what it shows; gaps last.
+  // Sorting: by the value of a cell, not by its text; gaps last.
   const table = byId("table");
   const body = table.tBodies[0];
   const heads = [...table.tHead.rows[0].cells];
   const words = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
-  const worth = (row, place, isText) => {
-    const order = row.cells[place].dataset.order;
+  const valueOf = (row, column, isText) => {
+    const order = row.cells[column].dataset.order;
     return isText ? order : order === "" ? NaN : Number(order);
   };
-  const sortBy = (place) => {
-    const head = heads[place];
+  const sortBy = (column) => {
+    const head = heads[column];
     const isText = head.dataset.kind === "text";
     const before = head.getAttribute("aria-sort");
-    // Numbers are mostly wanted from the largest down, names and places from the first up.
-    const first = isText || place === 0 || head.dataset.first ? "ascending" : "descending";
+    // Numbers are mostly wanted from the largest down, names and ranks from the first up.
+    const first = isText || column === 0 || head.dataset.first ? "ascending" : "descending";
     const second = first === "ascending" ? "descending" : "ascending";
     const now = before === first ? second : first;
     const sign = now === "ascending" ? 1 : -1;
-    const rows = [...body.rows].map((row) => [worth(row, place, isText), row]);
+    const rows = [...body.rows].map((row) => [valueOf(row, column, isText), row]);
     rows.sort(([a], [b]) => {
       if (isText) return sign * words.compare(a, b);
       if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) - Number.isNaN(b);
@@ -45,14 +45,14 @@
     heads.forEach((one) => one.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", now);
   };
-  heads.forEach((head, place) => {
+  heads.forEach((head, column) => {
     if (!head.dataset.kind) return;
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = head.textContent;
     button.title = head.title;
     head.replaceChildren(button);
-    button.addEventListener("click", () => sortBy(place));
+    button.addEventListener("click", () => sortBy(column));
   });
 
   // Searching: every word must be somewhere in the name.

@@ -16,25 +16,25 @@ from umfi.power import POWERS
 __all__ = ["Check", "answer_in_words", "check_in_words", "code_of", "question_in_words"]
 
 QUESTIONS = {
-    "ultra_marginal": "By how much does each feature raise what can be told about {}, once all "
-    "others are stripped of what they know about it?",
-    "ablation": "What does each feature tell about {} that no other can replace?",
-    "bivariate": "What does each feature tell about {} by itself?",
-    "marginal_contribution": "What is the most that each feature adds to what some of the others "
-    "tell about {}?",
-    "permutation": "How much does a fitted forest lean on each feature to predict {}?",
-    "conditional_permutation": "How much does a fitted forest lean on each feature to predict {}, "
-    "beyond what associated features tell?",
-    "decompose": "What does each feature tell about {}, alone or together with others, and could "
-    "others replace it?",
+    "ultra_marginal": "How much better is {} predicted with each feature, once the information "
+    "about that feature is removed from all others?",
+    "ablation": "What does each feature add to the prediction of {} that no other can replace?",
+    "bivariate": "How well does each feature predict {} by itself?",
+    "marginal_contribution": "What is the most that each feature adds to the prediction of {} by "
+    "any set of the others?",
+    "permutation": "How much does a fitted forest rely on each feature to predict {}?",
+    "conditional_permutation": "How much does a fitted forest rely on each feature to predict {}, "
+    "beyond the information in associated features?",
+    "decompose": "What does each feature add to the prediction of {}, alone or together with "
+    "others, and could others replace it?",
 }
 # Fewer rows than this leave much to chance, in all and in a class.
 FEW_ROWS, FEW_ROWS_OF_CLASS = 100, 20
-# With a commonest class of this share, accuracy hardly moves.
-LOPSIDED_SHARE = 0.8
+# With a commonest class of this proportion, accuracy hardly moves.
+UNEQUAL_PROPORTION = 0.8
 N_NAMED, N_LEADING = 5, 3
 # What a call has anyway wherever it can, so that code need not ask for it.
-UNSAID = {"protocol": "one-fit"}
+IMPLIED = {"protocol": "one-fit"}
 HIDING_METHODS = ("ablation", "permutation", "conditional_permutation")
 
 
@@ -71,51 +71,35 @@ def answer_in_words(result: ImportanceResult) -> list[str]:
     """
     table = result.table
     n_features = len(table)
+    features = "1 feature" if n_features == 1 else f"{n_features} features"
+    target = _target(result)
     if result.tests is None:
         leading = table["feature"].head(max(1, min(N_LEADING, n_features // 2)))
+        has = "has" if len(leading) == 1 else "have"
         return [
-            (
-                f"Of {n_features} {'feature' if n_features == 1 else 'features'}, "
-                f"{_named(leading)} {'has' if len(leading) == 1 else 'have'} the largest "
-                f"importance for {_target(result)}."
-            ),
+            f"Of {features}, {_named(leading)} {has} the largest importance for {target}.",
             _strongest(result, str(leading.iloc[0])),
             _no_test(result),
         ]
+    so_far = "So far " if result.settings.get("stopped") is not None else ""
+    level = f"at a false discovery rate of {100 * result.settings.get('alpha', 0.05):g} %"
     related = table["feature"][table["related"]]
-    level = f"{100 * result.settings.get('alpha', 0.05):g} %"
     n_other = n_features - len(related)
     if len(related) == 0:
-        none = "The only feature is not" if n_features == 1 else f"None of {n_features} features is"
-        if result.settings.get("stopped") is not None:
-            none = f"So far {none[0].lower()}{none[1:]}"
-        return [
-            (
-                f"{none} found to be related to {_target(result)} at a false discovery rate of "
-                f"{level}."
-            ),
-            _on_others(result, n_features),
-        ]
-    is_one = len(related) == 1
-    sentences = [
-        (
-            f"{'So far ' if result.settings.get('stopped') is not None else ''}"
-            f"{len(related)} of {n_features} {'feature' if n_features == 1 else 'features'} "
-            f"{'is' if is_one else 'are'} related to "
-            f"{_target(result)} at a false discovery rate of {level}: {_named(related)}."
-        ),
-        _strongest(result, str(related.iloc[0])),
-    ]
-    if n_other > 0:
-        sentences.append(_on_others(result, n_other))
-    return sentences
+        none = "the only feature is not" if n_features == 1 else f"none of {features} is"
+        none = so_far + none if so_far else none.capitalize()
+        return [f"{none} found to be related to {target} {level}.", _on_others(result, n_other)]
+    are = "is" if len(related) == 1 else "are"
+    found = f"{so_far}{len(related)} of {features} {are} related to {target} {level}"
+    sentences = [f"{found}: {_named(related)}.", _strongest(result, str(related.iloc[0]))]
+    return [*sentences, _on_others(result, n_other)] if n_other > 0 else sentences
 
 
 def _on_others(result: ImportanceResult, n_others: int) -> str:
     """Return what is not said about features that are not found to be related."""
-    if any("undecided" in note for note in result.settings.get("notes", ())):
+    if result.settings.get("n_undecided"):
         return (
-            "The run was broken off before all features were tested to the end, so nothing is said "
+            "The run stopped early, before all features were tested to the end, so nothing is said "
             "about the others."
         )
     others = "it" if n_others == 1 else f"the other {n_others}"
@@ -128,16 +112,16 @@ def _on_others(result: ImportanceResult, n_others: int) -> str:
 def _no_test(result: ImportanceResult) -> str:
     if result.settings.get("method") in TESTED_METHODS:
         return (
-            "No test was asked for, so it is not known where chance begins; test='permutation' "
-            "would tell."
+            "No test was run, so importances are not compared with chance; a permutation test "
+            "would do that."
         )
-    return "This method has no test, so it is not known where chance begins."
+    return "This method has no test, so importances are not compared with chance."
 
 
 def _strongest(result: ImportanceResult, feature: str) -> str:
     own = result.scores[result.scores["feature"] == feature].mean(numeric_only=True)
     measure = str(result.settings.get("measure", "score"))
-    # Scores are larger where they are better, so errors are kept with a minus.
+    # Scores are larger where they are better, so errors are stored with a minus.
     sign = -1.0 if measure.endswith("error") else 1.0
     return (
         f"The strongest is {feature!r}: with it the {measure} is {sign * own['score_with']:.3g}, "
@@ -170,9 +154,9 @@ def check_in_words(result: ImportanceResult) -> list[Check]:
             Check(
                 "note",
                 "Ties",
-                f"{listed(tied)} {'holds' if len(tied) == 1 else 'hold'} the same values again and "
-                "again. Equal values are ranked at random when they are transformed; if they are "
-                "labels rather than measures, say so by kinds=.",
+                f"{listed(tied)} {'holds' if len(tied) == 1 else 'hold'} many equal values. Equal "
+                "values are ranked at random when they are transformed; if they are labels rather "
+                "than measurements, set kinds to say so.",
             )
         )
     if result.n_repeats == 1 and "low" not in result.table:
@@ -180,8 +164,8 @@ def check_in_words(result: ImportanceResult) -> list[Check]:
             Check(
                 "note",
                 "One run",
-                "Everything was computed once, so noise is not seen; repeats=20 with subsample=0.5 "
-                "gives intervals.",
+                "Everything was computed once, so noise is not seen; 20 repeats on a fraction of "
+                "0.5 of the rows give intervals.",
             )
         )
     return [*checks, *(Check("note", "Note", note) for note in settings.get("notes", ()))]
@@ -194,10 +178,10 @@ def _check_leakage(result: ImportanceResult) -> Check:
             "note",
             "Correlated features",
             "This method leaves correlated features as they are, so they can hide each other's "
-            "importance; umfi.ultra_marginal does not let them.",
+            "importance; with ultra_marginal they do not.",
         )
     if method == "bivariate":
-        text = "Each feature was looked at by itself: what it tells only beside others is missed."
+        text = "Each feature was used by itself: what it adds only beside others is missed."
         return Check("note", "Features alone", text)
     if method == "marginal_contribution":
         text = (
@@ -209,8 +193,8 @@ def _check_leakage(result: ImportanceResult) -> Check:
         return Check(
             "note",
             "Leakage was not measured",
-            "Whether the others were stripped of all they know about each feature is not known; "
-            "umfi.diagnose(X, y) or a complete run with test='permutation' would tell.",
+            "Whether the other features still carry information about each feature after removal "
+            "is not known; diagnose or a complete run with a permutation test measures it.",
         )
     leaking = result.tests["feature"][result.tests["leaks"].astype(bool)]
     if len(leaking) == 0:
@@ -222,13 +206,13 @@ def _check_leakage(result: ImportanceResult) -> Check:
         )
     n_all = len(result.tests)
     is_joint = str(result.settings.get("remover")).startswith(("joint", "JointRemover"))
-    way_out = "" if is_joint else "remover='joint', the default, removes more. "
+    way_out = "" if is_joint else "Joint removal, the default, removes more. "
     return Check(
         "warning",
         "Leakage",
         f"For {len(leaking)} of {n_all} features, the other features still carry information about "
         f"them after removal: {listed(leaking)}. Their p-values may be too small. {way_out}"
-        "umfi.diagnose shows how much is left.",
+        "Diagnose shows how much is left.",
     )
 
 
@@ -253,20 +237,20 @@ def _check_classes(settings: dict[str, Any], sizes: list[int]) -> Check:
     classes = [str(label) for label in settings.get("classes", ())]
     by_size = sorted(zip(sizes, classes, strict=True))
     (least, rarest), (most, commonest) = by_size[0], by_size[-1]
-    share = most / sum(sizes)
+    proportion = most / sum(sizes)
     if least < FEW_ROWS_OF_CLASS:
         return Check(
             "warning",
             "A rare class",
             f"Class {rarest!r} has {least} {'row' if least == 1 else 'rows'}, too few to learn "
-            "what tells it.",
+            "what predicts it.",
         )
-    if share > LOPSIDED_SHARE and settings.get("measure") == "accuracy":
+    if proportion > UNEQUAL_PROPORTION and settings.get("measure") == "accuracy":
         return Check(
             "warning",
             "Unequal classes",
-            f"{100 * share:.0f} % of the rows are {commonest!r}, so accuracy hardly moves: "
-            "power=umfi.ForestPower(measure='auc') or 'balanced_accuracy' sees more.",
+            f"{100 * proportion:.0f} % of the rows are {commonest!r}, so accuracy hardly moves: "
+            "the measures 'auc' and 'balanced_accuracy' are more sensitive.",
         )
     counts = ", ".join(f"{label!r} {size:,}" for size, label in reversed(by_size[-N_NAMED:]))
     return Check("good", "Classes", f"Rows of each class: {counts}.")
@@ -296,13 +280,13 @@ def code_of(result: ImportanceResult) -> str:
         if name == "power" and value not in POWERS and isinstance(value, str):
             # Of our own making, or the caller's, whose name it has.
             shown.append(f"power={_as_code(value) if '(' in value else value}")
-        elif value not in (parameter.default, UNSAID.get(name)):
+        elif value not in (parameter.default, IMPLIED.get(name)):
             shown.append(f"{name}={_as_code(value)}")
     return f"umfi.{method}({', '.join(['X', 'y', *shown])})"
 
 
 def _as_code(value: Any) -> str:
-    """Return a setting as code: those of our objects are kept as the text that makes them."""
+    """Return a setting as code: those of our objects are stored as the text that makes them."""
     if isinstance(value, str) and re.match(r"[A-Z]\w*\(.*\)$", value, re.DOTALL):
         name = value.partition("(")[0]
         return f"umfi.{value}" if name in import_module("umfi").__all__ else value
