@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.importance.problem import Problem
+from umfi.importance.study import Problem
 
 METHODS = [
     umfi.ultra_marginal,

@@ -12,7 +12,7 @@ import umfi
 from tests.conftest import needs_data
 from umfi.errors import InputError
 from umfi.importance.features import Feature
-from umfi.importance.trials import Plan, _batch_sizes
+from umfi.inference.sequential import Plan, _batch_sizes
 
 POWER = umfi.ForestPower(n_trees=50)
 REMOVERS = ["linear", "transport"]
@@ -356,7 +356,7 @@ def test_bivariate_has_a_test_too():
 
 @pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.bivariate, umfi.decompose])
 def test_very_long_tables_are_tested_on_rows_drawn_at_random(method, monkeypatch):
-    monkeypatch.setattr("umfi.importance.trials.MAX_TEST_ROWS", 150)
+    monkeypatch.setattr("umfi.inference.sequential.MAX_TEST_ROWS", 150)
     X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
     found = run(X, y, method, n_jobs=1)
     assert any(note.startswith("Tests take 150 of the 300 rows") for note in found.notes)

@@ -13,12 +13,12 @@ from umfi.data.columns import Columns, Kind
 from umfi.data.contracts import ProtocolName, check_protocol
 from umfi.errors import UntestableError
 from umfi.importance.features import Feature, Groups
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
-from umfi.importance.protocols import check_groups, compare_in_context
+from umfi.importance.options import with_common_parameters
 from umfi.importance.result import ImportanceResult
+from umfi.importance.scoring import check_groups, compare_in_context
+from umfi.importance.study import Problem
 from umfi.importance.testing import Contest, run_test
-from umfi.importance.trials import check_test
+from umfi.inference.sequential import check_test
 from umfi.removal.regression import centre
 
 __all__ = ["ablation", "all_others", "make_contest", "refuse_test"]

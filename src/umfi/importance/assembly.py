@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from umfi.errors import InputError, listed
-from umfi.importance.outline import Outline, ScorePair
 from umfi.importance.parts import TESTED_PARTS
 from umfi.importance.result import SCORE_COLUMNS, ImportanceResult
-from umfi.importance.trials import Plan, Trial
+from umfi.importance.specification import Outline, ScorePair
 from umfi.inference import PermutationTest
+from umfi.inference.sequential import Plan, Trial
 from umfi.removal import Leakage, leakage_limit
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from umfi.data.columns import Columns
 from umfi.data.contracts import ProtocolName, check_protocol
 from umfi.importance.features import Feature, Groups, with_copies
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
-from umfi.importance.protocols import check_groups, compare_in_context
+from umfi.importance.options import with_common_parameters
 from umfi.importance.result import ImportanceResult
+from umfi.importance.scoring import check_groups, compare_in_context
+from umfi.importance.study import Problem
 from umfi.importance.testing import Contest, run_test
-from umfi.importance.trials import check_test
+from umfi.inference.sequential import check_test
 
 __all__ = ["bivariate", "make_contest", "no_others"]
 

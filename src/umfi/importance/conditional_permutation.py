@@ -12,10 +12,10 @@ from scipy import special
 from umfi.errors import InputError
 from umfi.forest import RankTable, RecordedTree, bin_by_cuts, chi_squared
 from umfi.importance.features import Groups
-from umfi.importance.parameters import with_common_parameters
+from umfi.importance.options import with_common_parameters
 from umfi.importance.permutation import Shuffle, permutation_result, used_features
-from umfi.importance.problem import Problem
 from umfi.importance.result import ImportanceResult
+from umfi.importance.study import Problem
 
 __all__ = ["conditional_permutation"]
 

@@ -17,8 +17,8 @@ from umfi.data.target import Target
 from umfi.errors import InputError
 from umfi.execution import one_blas_thread
 from umfi.importance.features import Feature, with_copies
-from umfi.importance.problem import Problem
-from umfi.importance.protocols import ClosedForm
+from umfi.importance.scoring import ClosedForm
+from umfi.importance.study import Problem
 from umfi.importance.testing import run_test
 from umfi.power import ForestPower, LinearContest, LinearPower
 from umfi.removal import LinearRemover, TransportRemover, find_remover, refuse_levels

@@ -18,19 +18,19 @@ from umfi.importance.bivariate import make_contest as make_bivariate_contest
 from umfi.importance.bivariate import no_others
 from umfi.importance.contexts import UnrelatedContexts, default_remover
 from umfi.importance.features import Feature, Groups
-from umfi.importance.outline import ScorePair
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
-from umfi.importance.protocols import (
+from umfi.importance.options import with_common_parameters
+from umfi.importance.result import ImportanceResult
+from umfi.importance.scoring import (
     ClosedForm,
     ContextOf,
     compare,
     compare_in_closed_form,
     run_scores,
 )
-from umfi.importance.result import ImportanceResult
+from umfi.importance.specification import ScorePair
+from umfi.importance.study import Problem
 from umfi.importance.testing import run_test
-from umfi.importance.trials import check_test
+from umfi.inference.sequential import check_test
 from umfi.power import Comparison
 from umfi.removal import find_remover
 

@@ -18,7 +18,7 @@ from umfi.execution import Runner, Streams, TaskName, one_blas_thread
 from umfi.execution.checkpoint import Checkpoint, describe, find_seed
 from umfi.importance.diagnosis import Diagnosis, find_verdict
 from umfi.importance.features import Feature, Groups, read_features, with_copies
-from umfi.importance.problem import identify_data
+from umfi.importance.study import identify_data
 from umfi.power import find_power, score_columns
 from umfi.removal import (
     find_distortion,

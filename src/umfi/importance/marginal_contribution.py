@@ -11,9 +11,9 @@ from umfi.errors import InputError, is_whole_number
 from umfi.execution import TaskName
 from umfi.importance.assembly import SUBSETS
 from umfi.importance.features import Groups
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
+from umfi.importance.options import with_common_parameters
 from umfi.importance.result import ImportanceResult
+from umfi.importance.study import Problem
 
 __all__ = ["marginal_contribution"]
 

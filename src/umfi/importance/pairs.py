@@ -13,7 +13,7 @@ from umfi.data.columns import Columns, Kind
 from umfi.data.contracts import DependenceRemover
 from umfi.data.target import Target, centred_responses
 from umfi.importance.features import Feature, with_copies
-from umfi.importance.problem import Problem
+from umfi.importance.study import Problem
 from umfi.power import score_columns
 from umfi.power.points import to_unit_variance
 

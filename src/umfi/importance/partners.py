@@ -15,10 +15,10 @@ from umfi.errors import InputError, check_level, unknown_name
 from umfi.execution import TaskName
 from umfi.importance.contexts import default_remover, refuse_large_groups
 from umfi.importance.features import Groups
+from umfi.importance.options import with_common_parameters
 from umfi.importance.pairs import PairEffects, find_pair_effects
-from umfi.importance.parameters import with_common_parameters
 from umfi.importance.partnership import Partners
-from umfi.importance.problem import Problem
+from umfi.importance.study import Problem
 from umfi.inference import (
     MAX_INTERVAL_SHARE,
     MIN_INTERVAL_REPEATS,

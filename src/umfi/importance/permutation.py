@@ -25,9 +25,9 @@ from umfi.forest import (
 )
 from umfi.importance.assembly import TREES
 from umfi.importance.features import Feature, Groups
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
+from umfi.importance.options import with_common_parameters
 from umfi.importance.result import ImportanceResult
+from umfi.importance.study import Problem
 from umfi.power.forest import ForestPower, forest_response
 
 __all__ = ["Shuffle", "permutation", "permutation_result", "used_features"]

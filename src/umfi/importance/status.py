@@ -11,8 +11,8 @@ from umfi.errors import InputError
 from umfi.execution import Answers
 from umfi.execution.checkpoint import KeptRun, merge, read_checkpoint
 from umfi.importance.assembly import ASSEMBLERS, assemble
-from umfi.importance.outline import Outline
 from umfi.importance.result import ImportanceResult
+from umfi.importance.specification import Outline
 
 if TYPE_CHECKING:
     import pandas as pd

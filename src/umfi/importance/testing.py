@@ -19,8 +19,8 @@ from umfi.data.columns import Columns
 from umfi.execution import TaskName, count_workers
 from umfi.importance.assembly import find_decided, test_stage
 from umfi.importance.features import Feature, with_copies
-from umfi.importance.problem import Problem
-from umfi.importance.trials import Plan, Trial
+from umfi.importance.study import Problem
+from umfi.inference.sequential import Plan, Trial
 from umfi.power import LinearContest, PredictingPower, score_columns
 from umfi.removal import measure_leakages
 

@@ -8,11 +8,11 @@ from typing import Any
 from umfi.data.contracts import DependenceRemover, ProtocolName, check_protocol
 from umfi.importance.contexts import UnrelatedContexts, default_remover
 from umfi.importance.features import Groups
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
-from umfi.importance.protocols import check_groups, compare_in_context
+from umfi.importance.options import with_common_parameters
 from umfi.importance.result import ImportanceResult
-from umfi.importance.trials import check_test
+from umfi.importance.scoring import check_groups, compare_in_context
+from umfi.importance.study import Problem
+from umfi.inference.sequential import check_test
 from umfi.removal import find_remover
 
 __all__ = ["ultra_marginal"]

@@ -19,9 +19,9 @@ from umfi.execution import Answers, Runner, Streams, TaskName, Work
 from umfi.execution.checkpoint import Checkpoint, describe, describe_table, find_seed
 from umfi.importance.assembly import assemble
 from umfi.importance.features import Feature, Groups, find_representatives, read_features
-from umfi.importance.outline import Outline
 from umfi.importance.result import ImportanceResult
-from umfi.importance.trials import count_test_rows
+from umfi.importance.specification import Outline
+from umfi.inference.sequential import count_test_rows
 from umfi.power import PredictingPower, find_power, score_columns
 from umfi.removal import MIN_CELL_ROWS, has_rare_levels
 from umfi.version import __version__, find_versions, source_digest

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from umfi.importance.features import Feature
-from umfi.importance.trials import MAX_COPIES, MAX_REFITS, MIN_COPIES, Plan, Trial
+from umfi.inference.sequential import MAX_COPIES, MAX_REFITS, MIN_COPIES, Plan, Trial
 
 FEATURE = Feature("x", (0,), is_constant=False, n_directions=1)
 NULLS = np.random.default_rng(0).normal(size=400)

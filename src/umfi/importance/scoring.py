@@ -28,9 +28,9 @@ from umfi.errors import InputError
 from umfi.execution import TaskName, Work
 from umfi.importance.assembly import SCORES
 from umfi.importance.features import Feature, Groups, with_copies
-from umfi.importance.outline import ScorePair
-from umfi.importance.problem import Problem
 from umfi.importance.result import ImportanceResult
+from umfi.importance.specification import ScorePair
+from umfi.importance.study import Problem
 from umfi.power import Comparison, LinearContest, PredictingPower, compare_answers, compare_averages
 from umfi.power.measures import find_measure
 from umfi.removal import find_donors
