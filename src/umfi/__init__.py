@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         ultra_marginal,
     )
     from umfi.importance.comparison import Comparison, compare
-    from umfi.importance.diagnosis import Diagnosis
-    from umfi.importance.partnership import Partners
+    from umfi.importance.diagnose import Diagnosis
+    from umfi.importance.partners import Partners
     from umfi.importance.result import ImportanceResult, load_result
     from umfi.importance.status import RunStatus, checkpoint_status, merge_checkpoints
     from umfi.power import (
@@ -98,7 +98,7 @@ __all__ = [
 _MODULES = {
     "umfi.execution.checkpoint": ("Checkpoint",),
     "umfi.importance.comparison": ("Comparison", "compare"),
-    "umfi.importance.diagnosis": ("Diagnosis",),
+    "umfi.importance.diagnose": ("Diagnosis",),
     "umfi.errors": ("InputError", "RunError"),
     "umfi.importance": (
         "ablation",
@@ -111,7 +111,7 @@ _MODULES = {
         "permutation",
         "ultra_marginal",
     ),
-    "umfi.importance.partnership": ("Partners",),
+    "umfi.importance.partners": ("Partners",),
     "umfi.power": (
         "EstimatorPower",
         "FociPower",

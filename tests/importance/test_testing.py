@@ -11,8 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import umfi
 from tests.conftest import needs_data
 from umfi.errors import InputError
-from umfi.importance.features import Feature
-from umfi.inference.sequential import Plan, _batch_sizes
+from umfi.inference.sequential import SequentialDesign
 
 POWER = umfi.ForestPower(n_trees=50)
 REMOVERS = ["linear", "transport"]
@@ -166,10 +165,10 @@ def test_the_test_looks_at_all_rows_and_repeats_at_theirs():
 @pytest.mark.parametrize("n_rows", [20, 90, 150, 1000])
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_batches_hold_as_many_copies_as_the_rows_bear(n_rows, n_columns):
-    feature = Feature("x", tuple(range(n_columns)), is_constant=False, n_directions=n_columns)
     most = max(3, min(19, n_rows // (15 * n_columns) - 1))
     for n_permutations in range(1, 200):
-        sizes = _batch_sizes(Plan(n_permutations, 0.05, True), n_rows, feature)
+        design = SequentialDesign(n_permutations, 0.05, is_sequential=True)
+        sizes = design.batch_sizes(n_rows, n_columns)
         assert sum(sizes) == n_permutations
         assert max(sizes) <= most
         # From the second batch on a score needs another to be compared with.

@@ -130,7 +130,7 @@ class Keeping(NamedTuple):
         n_done = sum(len(answers) for run in kept for answers in run.answers.values())
         if n_done:
             say(f"Going on from {path}: {n_done:,} tasks are done.")
-        repeats = max((int(run.outline.get("repeats", 0)) for run in kept), default=0)
+        repeats = max((int(run.outline["settings"].get("repeats", 0)) for run in kept), default=0)
         return cls(path, is_own, repeats)
 
     @contextmanager

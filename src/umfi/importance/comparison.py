@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,14 +12,7 @@ from umfi.data.target import read_target
 from umfi.errors import InputError, listed, unknown_name
 from umfi.execution import Budget, Streams
 from umfi.execution.checkpoint import Checkpoint, read_checkpoint
-from umfi.importance import (
-    ablation,
-    bivariate,
-    conditional_permutation,
-    marginal_contribution,
-    permutation,
-    ultra_marginal,
-)
+from umfi.importance import METHODS
 from umfi.importance.result import ImportanceResult
 from umfi.power import ForestPower, find_power
 
@@ -28,21 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["COMPARED", "Comparison", "compare"]
+__all__ = ["Comparison", "compare"]
 
-# By name, in the order in which they are compared.
-COMPARED: dict[str, Callable[..., ImportanceResult]] = {
-    "ultra_marginal": ultra_marginal,
-    "marginal_contribution": marginal_contribution,
-    "ablation": ablation,
-    "bivariate": bivariate,
-    "permutation": permutation,
-    "conditional_permutation": conditional_permutation,
-}
-# Marginal contribution takes long, so it is compared where it is asked for.
-DEFAULT_METHODS = ("ultra_marginal", "ablation", "bivariate", "permutation")
-# These look into the trees of a forest.
-FOREST_METHODS = ("permutation", "conditional_permutation")
+# What data and powers are given to.
+COMPARED = {name: method for name, method in METHODS.items() if method.is_compared}
+DEFAULT_METHODS = [name for name, method in COMPARED.items() if method.is_compared_by_default]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -183,10 +165,11 @@ def compare(
     if methods is None:
         found_powers = [find_power(power, found_task) for power in by_power.values()]
         are_forests = all(isinstance(power, ForestPower) for power in found_powers)
-        methods = [m for m in DEFAULT_METHODS if are_forests or m not in FOREST_METHODS]
+        for_forests = [name for name in DEFAULT_METHODS if COMPARED[name].needs_forest]
+        methods = DEFAULT_METHODS
         if not are_forests:
-            left_out = [m for m in DEFAULT_METHODS if m in FOREST_METHODS]
-            notes = (f"Left out, being for forests alone: {listed(left_out)}.",)
+            methods = [name for name in DEFAULT_METHODS if name not in for_forests]
+            notes = (f"Left out, being for forests alone: {listed(for_forests)}.",)
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     for label, (method, own) in _read_methods(methods).items():
         taken = _arguments_of(method)
@@ -206,7 +189,7 @@ def compare(
         # What one method leaves is for those after it.
         share = settings["time_limit"] = budget.share(len(calls) - len(results))
         try:
-            results[name] = COMPARED[method](X, y, **settings)
+            results[name] = COMPARED[method].function(X, y, **settings)
         except InputError:
             if not results or not share.is_over:
                 raise  # Others than for want of time.
@@ -227,8 +210,8 @@ def _find_seed(random_state: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _arguments_of(method: str) -> set[str]:
-    """Return the names of what a method can be told, beside data and power."""
-    return set(inspect.signature(COMPARED[method]).parameters) - {"X", "y", "power"}
+    """Return the names of the arguments of a method, beside data and power."""
+    return set(COMPARED[method].options) - {"power"}
 
 
 def _read_methods(
@@ -238,7 +221,7 @@ def _read_methods(
     is_listed = isinstance(methods, Sequence | Mapping) and not isinstance(methods, str)
     if not is_listed or not methods:
         raise InputError(
-            f"methods={methods!r} is not valid: pass a list such as {list(DEFAULT_METHODS)}."
+            f"methods={methods!r} is not valid: pass a list such as {DEFAULT_METHODS}."
         )
     wanted: dict[str, tuple[str, dict[str, Any]]] = {}
     for label in methods:
@@ -283,7 +266,7 @@ def _read_powers(powers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_power(method: str, power: Any, chosen: PredictivePower) -> None:
     """Raise before anything long starts if a method cannot be run with a power."""
-    if method in FOREST_METHODS and not isinstance(chosen, ForestPower):
+    if COMPARED[method].needs_forest and not isinstance(chosen, ForestPower):
         raise InputError(
             f"{method} looks into the trees of a forest, so power={power!r} cannot be compared "
             f"with it: leave {method} out of methods=."

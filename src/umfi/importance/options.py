@@ -1,87 +1,213 @@
-"""What methods share in their docstrings."""
+"""The options that methods share: declared once, shown in full by every method.
+
+A method is written with its own arguments and ``**options: Unpack[CommonOptions]``, and decorated
+with :func:`with_options`, which fills in defaults and gives it its full signature and docstring.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import difflib
+import functools
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypedDict, TypeVar, get_type_hints
 
-__all__ = ["with_common_parameters"]
+__all__ = ["CommonOptions", "Groups", "OptionsWithTest", "RunOptions", "with_options"]
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-COMMON_PARAMETERS = """task : {"auto", "regression", "classification"}
-        Floats are regression; text, booleans and categories are classification; whole numbers
-        are classification up to 20 distinct values, with a note in the settings.
-    power : str, ForestPower or other power, scikit-learn estimator or callable
-        What measures predictive power: ``"forest"``, ``"extra-trees"``, ``"boosting"``,
-        ``"linear"``, ``"foci"``, ``"knn"``, ``"neural-network"``, ``"qmd"``, or an object such as
-        ``umfi.ForestPower(measure="information")``. Estimators are cross-validated; a callable is
-        ``f(columns, y, rng) -> float``. Powers that predict score in R², for classes that of the
-        class indicators, unless a measure is asked for.
-    kinds : dict, optional
-        Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it
-        is not as found: text is categorical, numbers are continuous.
-    missing : {"error", "drop", "level"}
-        ``"drop"`` leaves out rows with a missing value in any column or in the response;
-        ``"level"`` takes missing values as a level of their own: one more category, and for
-        numbers a lowest level, by ranks.
-    repeats : int
-        How often everything is run, each time with fresh seeds and a fresh subsample. One is
-        enough for intervals; more average out the noise of the fits.
-    subsample : int or float, optional
-        Rows drawn without replacement for each repeat: a number, or a fraction between 0 and 1.
-        Methods and powers that only score have intervals with 20 repeats or more of a fifth to
-        four fifths of the rows; others have them from the rows of the fit.
-    random_state : None, int, Generator or SeedSequence
-        The same seed gives the same numbers whatever the number of workers.
-    n_jobs : int, optional
-        Number of workers; all cores by default.
-    executor : str, dask.distributed.Client or Executor, optional
-        Who does the work: ``"threads"`` (the default), ``"serial"``, ``"processes"`` (for powers
-        written in Python, which hold its lock), ``"dask"`` or the address of a Dask scheduler such
-        as ``"tcp://10.0.0.1:8786"``, a Dask client, or any executor of ``concurrent.futures``. The
-        numbers are the same.
-    progress : bool, optional
-        False hides the progress bar, which is only ever shown in a terminal.
-    checkpoint : str, path or Checkpoint, optional
-        A file that keeps what is done, so that the same call goes on where it was stopped, and
-        more repeats, permutations or a test can be added later. See
-        :func:`umfi.checkpoint_status`.
-    time_limit : float or str, optional
-        In seconds, or as ``"30m"`` or ``"1h30m"``. When time is up the result is what was reached,
-        and its notes say what is missing: every feature is scored once first, then those that are
-        not decided are tested, then come the other repeats.
-
-    Returns
-    -------
-    ImportanceResult"""
+Groups = Mapping[str, Iterable[str | int]]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-GROUPS_PARAMETER = """groups : dict, optional
-        Name to columns, such as ``{"texture": ["sand", "silt", "clay"]}``: these are taken
-        as one feature, with one importance."""
+class RunOptions(TypedDict, total=False):
+    """What the table is, what measures power, and how the work is done."""
 
-TEST_PARAMETERS = """test : {"permutation", "full-permutation"}, optional
-        Gives each feature a p-value: its rank among permuted copies that are treated as it is, on
-        all rows. The importances are the same without it; a feature whose importance is not above
-        zero has the p-value 1. ``"permutation"`` stops as soon as a feature is clearly unrelated
-        or clearly related, ``"full-permutation"`` never does.
-    max_permutations : int
-        The largest number of copies per feature.
-    alpha : float
-        Level of ``related`` in the table; :meth:`ImportanceResult.related` takes any other."""
+    groups: Groups | None
+    task: str
+    power: Any
+    kinds: Mapping[str, str] | None
+    missing: str
+    random_state: Any
+    n_jobs: int | None
+    executor: Any
+    progress: bool | None
+    checkpoint: Any
+    time_limit: float | str | None
 
-SHARED_PARAMETERS = {
-    "{common_parameters}": COMMON_PARAMETERS,
-    "{groups_parameter}": GROUPS_PARAMETER,
-    "{test_parameters}": TEST_PARAMETERS,
+
+class CommonOptions(RunOptions, total=False):
+    """The same, and how often everything is run on which rows."""
+
+    repeats: int
+    subsample: int | float | None
+
+
+class OptionsWithTest(CommonOptions, total=False):
+    """The same, and how features are tested."""
+
+    test: str | None
+    max_permutations: int
+    alpha: float
+
+
+# In the order of signatures.
+DEFAULTS: dict[str, Any] = {
+    "test": None,
+    "max_permutations": 199,
+    "alpha": 0.05,
+    "groups": None,
+    "task": "auto",
+    "power": "forest",
+    "kinds": None,
+    "missing": "error",
+    "repeats": 1,
+    "subsample": None,
+    "random_state": None,
+    "n_jobs": None,
+    "executor": None,
+    "progress": None,
+    "checkpoint": None,
+    "time_limit": None,
 }
 
+DESCRIPTIONS = """\
+test : {"permutation", "full-permutation"}, optional
+    Gives each feature a p-value: its rank among permuted copies that are treated as it is, on
+    all rows. The importances are the same without it; a feature whose importance is not above
+    zero has the p-value 1. ``"permutation"`` stops as soon as a feature is clearly unrelated
+    or clearly related, ``"full-permutation"`` never does.
+max_permutations : int
+    The largest number of copies per feature.
+alpha : float
+    Level of ``related`` in the table; :meth:`ImportanceResult.related` takes any other.
+groups : dict, optional
+    Name to columns, such as ``{"texture": ["sand", "silt", "clay"]}``: these are taken
+    as one feature, with one importance.
+task : {"auto", "regression", "classification"}
+    Floats are regression; text, booleans and categories are classification; whole numbers
+    are classification up to 20 distinct values, with a note in the settings.
+power : str, ForestPower or other power, scikit-learn estimator or callable
+    What measures predictive power: ``"forest"``, ``"extra-trees"``, ``"boosting"``,
+    ``"linear"``, ``"foci"``, ``"knn"``, ``"neural-network"``, ``"qmd"``, or an object such as
+    ``umfi.ForestPower(measure="information")``. Estimators are cross-validated; a callable is
+    ``f(columns, y, rng) -> float``. Powers that predict score in R², for classes that of the
+    class indicators, unless a measure is asked for.
+kinds : dict, optional
+    Column name to ``"continuous"``, ``"ordinal"``, ``"categorical"`` or ``"boolean"``, where it
+    is not as found: text is categorical, numbers are continuous.
+missing : {"error", "drop", "level"}
+    ``"drop"`` leaves out rows with a missing value in any column or in the response;
+    ``"level"`` takes missing values as a level of their own: one more category, and for
+    numbers a lowest level, by ranks.
+repeats : int
+    How often everything is run, each time with fresh seeds and a fresh subsample. One is
+    enough for intervals; more average out the noise of the fits.
+subsample : int or float, optional
+    Rows drawn without replacement for each repeat: a number, or a fraction between 0 and 1.
+    Methods and powers that only score have intervals with 20 repeats or more of a fifth to
+    four fifths of the rows; others have them from the rows of the fit.
+random_state : None, int, Generator or SeedSequence
+    The same seed gives the same numbers whatever the number of workers.
+n_jobs : int, optional
+    Number of workers; all cores by default.
+executor : str, dask.distributed.Client or Executor, optional
+    Who does the work: ``"threads"`` (the default), ``"serial"``, ``"processes"`` (for powers
+    written in Python, which hold its lock), ``"dask"`` or the address of a Dask scheduler such
+    as ``"tcp://10.0.0.1:8786"``, a Dask client, or any executor of ``concurrent.futures``. The
+    numbers are the same.
+progress : bool, optional
+    False hides the progress bar, which is only ever shown in a terminal.
+checkpoint : str, path or Checkpoint, optional
+    A file that keeps what is done, so that the same call goes on where it was stopped, and
+    more repeats, permutations or a test can be added later. See
+    :func:`umfi.checkpoint_status`.
+time_limit : float or str, optional
+    In seconds, or as ``"30m"`` or ``"1h30m"``. When time is up the result is what was reached,
+    and its notes say what is missing: every feature is scored once first, then those that are
+    not decided are tested, then come the other repeats.
+"""
 
-def with_common_parameters(method: Method) -> Method:
-    """Write the parameters that methods share into the method's docstring."""
-    text = method.__doc__ or ""
-    for mark, parameters in SHARED_PARAMETERS.items():
-        text = text.replace(mark, parameters)
-    method.__doc__ = text
-    return method
+
+def with_options(
+    declared: type, /, **own_defaults: Any
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return the decorator of a method that takes the declared options.
+
+    The line ``{common_parameters}`` of its docstring gives way to descriptions of all of them.
+
+    Parameters
+    ----------
+    declared : type
+        The typed dictionary that the method unpacks.
+    **own_defaults
+        Where they differ from the usual ones.
+
+    Examples
+    --------
+    >>> @with_options(CommonOptions, repeats=20)
+    ... def method(X, y, *, depth=2, **options):
+    ...     return depth, options["repeats"], options["power"]
+    >>> method(None, None, repeats=5)
+    (2, 5, 'forest')
+    >>> list(inspect.signature(method).parameters)[:5]
+    ['X', 'y', 'depth', 'groups', 'task']
+    >>> method(None, None, repeat=5)
+    Traceback (most recent call last):
+        ...
+    TypeError: method() got an unexpected keyword argument 'repeat'. Did you mean 'repeats'?
+    """
+    annotations = get_type_hints(declared)
+    defaults = {name: default for name, default in DEFAULTS.items() if name in annotations}
+    defaults |= own_defaults
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        own = [
+            parameter
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        options = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=annotations[name],
+            )
+            for name, default in defaults.items()
+        ]
+        signature = inspect.signature(function).replace(parameters=[*own, *options])
+
+        @functools.wraps(function)
+        def method(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs:
+                if name not in signature.parameters:
+                    raise _unexpected(function.__name__, name, signature.parameters)
+            return function(*args, **(defaults | kwargs))
+
+        method.__signature__ = signature  # type: ignore[attr-defined]
+        method.__annotations__ = {
+            parameter.name: parameter.annotation for parameter in signature.parameters.values()
+        } | {"return": signature.return_annotation}
+        method.__doc__ = _describe_options(function.__doc__ or "", defaults)
+        return method
+
+    return decorate
+
+
+def _describe_options(docstring: str, names: Iterable[str]) -> str:
+    """Return a docstring with the descriptions of these options, in their order."""
+    texts = {text.partition(" :")[0]: text for text in re.split(r"\n(?=\w)", DESCRIPTIONS.rstrip())}
+
+    def describe(mark: re.Match[str]) -> str:
+        return textwrap.indent("\n".join(texts[name] for name in names), mark[1])
+
+    return re.sub(r"^( *)\{common_parameters\}$", describe, docstring, flags=re.MULTILINE)
+
+
+def _unexpected(function: str, name: str, valid: Iterable[str]) -> TypeError:
+    """Return the error that Python raises for an argument that a function does not take."""
+    nearest = difflib.get_close_matches(name, list(valid), n=1)
+    hint = f". Did you mean {nearest[0]!r}?" if nearest else ""
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

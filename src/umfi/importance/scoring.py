@@ -16,34 +16,45 @@ paper
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from umfi.data.columns import Columns
 from umfi.data.contracts import ProtocolName
 from umfi.data.target import Target
 from umfi.errors import InputError
-from umfi.execution import TaskName, Work
-from umfi.importance.assembly import SCORES
-from umfi.importance.features import Feature, Groups, with_copies
+from umfi.importance.features import ContextOf, Feature, with_copies
+from umfi.importance.options import Groups
 from umfi.importance.result import ImportanceResult
-from umfi.importance.specification import ScorePair
-from umfi.importance.study import Problem
-from umfi.power import Comparison, LinearContest, PredictingPower, compare_answers, compare_averages
+from umfi.importance.specification import AnswersOf, Assembler, ScorePair, Specification
+from umfi.importance.study import Recent, Study
+from umfi.importance.testing import SCORES, FeatureTests, assemble_tests, note_tests, run_tests
+from umfi.power import (
+    Comparison,
+    LinearContest,
+    LinearPower,
+    PredictingPower,
+    compare_answers,
+    compare_averages,
+)
 from umfi.power.measures import find_measure
 from umfi.removal import find_donors
 
 __all__ = [
-    "ClosedForm",
-    "ContextOf",
+    "LinearFits",
+    "assemble_scores",
     "check_groups",
+    "collect_scores",
     "compare",
     "compare_in_closed_form",
-    "compare_in_context",
     "make_candidates",
-    "run_scores",
+    "score_and_test",
+    "score_in_context",
 ]
 
 # The authors floor accuracy at a half whatever the classes; kept for comparison with their package.
@@ -54,68 +65,69 @@ N_COPIES = {"one-fit": 2, "matched": 1, "paper": 0}
 FEATURES_PER_BLOCK = 64
 
 
-# From the columns of a repeat, a feature, its columns followed by permuted copies, and the name of
-# the random stream to the feature's context.
-ContextOf = Callable[[Columns, Feature, Sequence[Columns], tuple[str | int, ...]], Columns]
-# From the columns and response of a repeat, and its number, to what predicts with candidates beside
-# all other columns without a context being made.
-ClosedForm = Callable[[Columns, Target, int], LinearContest]
+class ScoreTask(NamedTuple):
+    """A task: the scores of a feature, or of the block that begins with it, in one repeat."""
+
+    feature: int
+    repeat: int
 
 
-def compare_in_context(
-    problem: Problem,
+@dataclass(frozen=True)
+class LinearFits:
+    """Fits of a linear power in closed form: candidates beside all other columns, without contexts.
+
+    Attributes
+    ----------
+    power : LinearPower
+    is_used : ndarray of bool, shape (n_columns,)
+        Columns that take part.
+    fitted : Recent
+        Fits by repeat, made when they are first needed.
+    """
+
+    power: LinearPower
+    is_used: NDArray[np.bool_]
+    fitted: Recent = field(default_factory=Recent, init=False)
+
+    def fit(self, study: Study, repeat: int) -> LinearContest:
+        """Return the fit to the rows of one repeat."""
+        columns, target = study.rows_of(repeat)
+        return self.fitted.get(
+            repeat if study.is_sampled(repeat) else -1,
+            lambda: LinearContest(self.power, columns.select(np.flatnonzero(self.is_used)), target),
+        )
+
+
+def score_in_context(
+    study: Study,
     context_of: ContextOf,
-    protocol: ProtocolName,
-    scored: Sequence[int],
+    tests: Sequence[FeatureTests],
     *,
-    test: Callable[[], None] | None = None,
-    closed_form: ClosedForm | None = None,
+    linear: LinearFits | None = None,
 ) -> ImportanceResult:
     """Return the importance of each feature when it is added to a context of other columns.
 
     Parameters
     ----------
-    problem : Problem
+    study : Study
     context_of : callable
-    protocol : {"one-fit", "matched", "paper"}
-    scored : sequence of int
-        The features that are scored; others repeat one of them and get its scores.
-    test : callable, optional
-        Computes what the tests of all features need.
-    closed_form : callable, optional
-        Predicts with candidates without a context.
+    tests : sequence of FeatureTests
+    linear : LinearFits, optional
+        Scores candidates without a context.
     """
-
-    def work(name: TaskName) -> dict[int, dict[str, Any]]:
-        index, repeat = int(name[0]), int(name[1])
-        columns, target = problem.rows_of(repeat)
-        feature = problem.features[index]
-        if protocol == "paper":
-            pair = _score_as_paper(problem, context_of, columns, target, feature, repeat)
-        else:
-            found = compare(problem, context_of, protocol, columns, target, feature, repeat)
-            pair = ScorePair.from_comparison(found)
-        return {index: {"importance": pair.to_plain()}}
-
-    if closed_form is None:
-        return run_scores(problem, work, scored, test=test)
-    blocks = {
-        scored[first]: scored[first : first + FEATURES_PER_BLOCK]
-        for first in range(0, len(scored), FEATURES_PER_BLOCK)
-    }
-    block_work = _score_blocks(problem, closed_form, protocol, blocks)
-    return run_scores(
-        problem, block_work, list(blocks), test=test, n_features_each=FEATURES_PER_BLOCK
-    )
+    if linear is not None:
+        work: Callable[[ScoreTask], Any] = partial(score_block, study, linear)
+        return score_and_test(study, work, tests, block_size=FEATURES_PER_BLOCK)
+    return score_and_test(study, partial(score_feature, study, context_of), tests)
 
 
-def run_scores(
-    problem: Problem,
-    work: Work,
-    scored: Sequence[int],
+def score_and_test(
+    study: Study,
+    work: Callable[[ScoreTask], Any],
+    tests: Sequence[FeatureTests],
     *,
-    test: Callable[[], None] | None = None,
-    n_features_each: int = 1,
+    assembler: Assembler | None = None,
+    block_size: int = 1,
 ) -> ImportanceResult:
     """Return the result of scoring and testing features.
 
@@ -124,114 +136,113 @@ def run_scores(
 
     Parameters
     ----------
-    problem : Problem
+    study : Study
     work : callable
-        From (index, repeat) to the scores of each part of the importance, by index.
-    scored : sequence of int
-        The indices that name tasks.
-    test : callable, optional
-    n_features_each : int
-        How many features a task scores: from the one it is named by.
+        From a task to the scores of each part of the importance, by index of the feature.
+    tests : sequence of FeatureTests
+    assembler : callable, optional
+        Makes the result; :func:`assemble_scores` by default.
+    block_size : int
+        How many features a task scores.
     """
+    if study.settings["test"] is not None:
+        study = study.with_facts(notes=note_tests(study, tests))
+    firsts = study.scored[::block_size]
 
-    def run(repeats: Iterable[int], *, is_one_due: bool = False) -> None:
-        problem.run(
+    def run(repeats: Sequence[int], *, is_one_due: bool = False) -> None:
+        study.run(
             SCORES,
             work,
-            [(index, repeat) for repeat in repeats for index in scored],
-            label_of=lambda name: problem.describe_task(SCORES, int(name[0]), int(name[1])),
-            owner_of=lambda name: int(name[0]) // n_features_each,
+            [ScoreTask(index, repeat) for repeat in repeats for index in firsts],
+            owner_of=lambda task: task.feature // block_size,
             is_one_due=is_one_due,
         )
 
-    problem.runner.plan(SCORES, problem.repeats * len(scored))
-    run([0], is_one_due=True)
-    if test is not None:
-        test()
-    run(range(problem.repeats))
-    return problem.assemble()
+    with study:
+        study.runner.plan(SCORES, study.repeats * len(firsts))
+        run([0], is_one_due=True)
+        for of_part in tests:
+            run_tests(study, of_part)
+        run(range(study.repeats))
+        return study.finish(assembler or assemble_scores)
 
 
-def _score_blocks(
-    problem: Problem,
-    closed_form: ClosedForm,
-    protocol: ProtocolName,
-    blocks: Mapping[int, Sequence[int]],
-) -> Work:
-    """Return what scores features block by block, in closed form."""
+def score_feature(
+    study: Study, context_of: ContextOf, task: ScoreTask
+) -> dict[int, dict[str, Any]]:
+    """Return the scores of one feature in one repeat, in its context."""
+    feature, columns = study.features[task.feature], study.rows_of(task.repeat)[0]
+    candidates = make_candidates(study, feature, task.repeat)
+    context = context_of(columns, feature, candidates, (feature.name, task.repeat))
+    if study.protocol == "paper":
+        pair = _score_as_paper(study, context, feature, task.repeat)
+    else:
+        comparison = compare(study, context, candidates, feature, task.repeat)
+        pair = ScorePair.from_comparison(comparison)
+    return {task.feature: {"importance": pair.to_plain()}}
 
-    def work(name: TaskName) -> dict[int, dict[str, Any]]:
-        block, repeat = blocks[int(name[0])], int(name[1])
-        features = [problem.features[index] for index in block]
-        found = compare_in_closed_form(problem, closed_form, protocol, features, repeat)
-        return {
-            index: {"importance": ScorePair.from_comparison(one).to_plain()}
-            for index, one in zip(block, found, strict=True)
-        }
 
-    return work
+def score_block(study: Study, linear: LinearFits, task: ScoreTask) -> dict[int, dict[str, Any]]:
+    """Return the scores of a block of features in one repeat, in closed form."""
+    first = study.scored.index(task.feature)
+    block = study.scored[first : first + FEATURES_PER_BLOCK]
+    features = [study.features[index] for index in block]
+    found = compare_in_closed_form(study, linear, features, task.repeat)
+    return {
+        index: {"importance": ScorePair.from_comparison(one).to_plain()}
+        for index, one in zip(block, found, strict=True)
+    }
 
 
 def compare_in_closed_form(
-    problem: Problem,
-    closed_form: ClosedForm,
-    protocol: ProtocolName,
-    features: Sequence[Feature],
-    repeat: int,
+    study: Study, linear: LinearFits, features: Sequence[Feature], repeat: int
 ) -> list[Comparison]:
     """Return the two scores of each feature in one repeat, in closed form."""
-    columns, target = problem.rows_of(repeat)
-    contests = [
-        make_candidates(problem, columns, feature, repeat, protocol) for feature in features
-    ]
-    measure = _measure_of(problem, target)
+    target = study.rows_of(repeat)[1]
+    candidates = [make_candidates(study, feature, repeat) for feature in features]
+    measure = _measure_of(study, target)
     return [
         compare_averages(measure, averages, target)
-        for averages in closed_form(columns, target, repeat).average_out(contests)
+        for averages in linear.fit(study, repeat).average_out(candidates)
     ]
 
 
-def _measure_of(problem: Problem, target: Target) -> str:
-    power = problem.power
-    measure = power.measure if isinstance(power, PredictingPower) else None
+def _measure_of(study: Study, target: Target) -> str:
+    measure = study.power.measure if isinstance(study.power, PredictingPower) else None
     return find_measure(measure, target.task)
 
 
 def compare(
-    problem: Problem,
-    context_of: ContextOf,
-    protocol: ProtocolName,
-    columns: Columns,
-    target: Target,
+    study: Study,
+    context: Columns,
+    candidates: Sequence[Columns],
     feature: Feature,
     repeat: int,
 ) -> Comparison:
     """Return the two scores of one feature in one repeat, and what each row contributes.
 
-    The permuted copy and the seed of the fits are those of the feature and repeat, whatever the
+    The permuted copies and the seed of the fits are those of the feature and repeat, whatever the
     context: the scores of one feature in several contexts differ in nothing else.
     """
-    power, stream = problem.power, (feature.name, repeat)
-    seed = problem.streams.seed(*stream, "power")
-    candidates = make_candidates(problem, columns, feature, repeat, protocol)
-    context = context_of(columns, feature, candidates, stream)
+    power, stream, target = study.power, (feature.name, repeat), study.rows_of(repeat)[1]
+    seed = study.streams.seed(*stream, "power")
     if feature.is_constant:
-        score = problem.score(context, target, *stream, "power")
+        score = study.score(context, target, *stream, "power")
         return Comparison(score, score, np.zeros(target.n_rows))
     if not isinstance(power, PredictingPower):
         score_with, score_without = (
-            problem.score(context.prepend(candidate), target, *stream, "power")
+            study.score(context.prepend(candidate), target, *stream, "power")
             for candidate in candidates
         )
         return Comparison(score_with, score_without)
-    measure = _measure_of(problem, target)
-    if protocol == "one-fit":
+    measure = _measure_of(study, target)
+    if study.protocol == "one-fit":
         own = candidates[0]
-        rows = find_donors(context, own, problem.streams.seed(*stream, "donors")).rows
+        rows = find_donors(context, own, study.streams.seed(*stream, "donors")).rows
         if rows is not None:
             # Copies that depend on the context as the feature does: each row has the value of one
             # of its donors.
-            rng = problem.streams.generator(*stream, "donors of copies")
+            rng = study.streams.generator(*stream, "donors of copies")
             permutations = [
                 rows[np.arange(len(rows)), rng.integers(rows.shape[1], size=len(rows))]
                 for _ in candidates[1:]
@@ -245,37 +256,62 @@ def compare(
     return compare_answers(measure, of_own, of_copy, target)
 
 
-def _score_as_paper(
-    problem: Problem,
-    context_of: ContextOf,
-    columns: Columns,
-    target: Target,
-    feature: Feature,
-    repeat: int,
-) -> ScorePair:
+def _score_as_paper(study: Study, context: Columns, feature: Feature, repeat: int) -> ScorePair:
     """Return the two scores of one feature as the authors' package has them."""
-    stream = (feature.name, repeat)
-    own = columns.select(feature.positions)
-    context = context_of(columns, feature, [own], stream)
-    score_without = problem.score(context, target, *stream, "power without")
+    stream, (columns, target) = (feature.name, repeat), study.rows_of(repeat)
+    score_without = study.score(context, target, *stream, "power without")
     if feature.is_constant:
         return ScorePair.difference(score_without, score_without)
-    score_with = problem.score(context.prepend(own), target, *stream, "power")
-    floor = PAPER_FLOORS.get(problem.settings["measure"], -np.inf)
+    own = columns.select(feature.positions)
+    score_with = study.score(context.prepend(own), target, *stream, "power")
+    floor = PAPER_FLOORS.get(study.settings["measure"], -np.inf)
     floored_with, floored_without = max(score_with, floor), max(score_without, floor)
     return ScorePair(floored_with, floored_without, max(floored_with - floored_without, 0.0))
 
 
-def make_candidates(
-    problem: Problem, columns: Columns, feature: Feature, repeat: int, protocol: ProtocolName
-) -> list[Columns]:
+def make_candidates(study: Study, feature: Feature, repeat: int) -> list[Columns]:
     """Return the feature's columns, and permuted copies of them where the protocol has any."""
-    rng = problem.streams.generator(feature.name, repeat, "permutation", 0)
-    permutations = [rng.permutation(columns.n_rows) for _ in range(N_COPIES[protocol])]
+    columns = study.rows_of(repeat)[0]
+    rng = study.streams.generator(feature.name, repeat, "permutation", 0)
+    permutations = [rng.permutation(columns.n_rows) for _ in range(N_COPIES[study.protocol])]
     return with_copies(columns.select(feature.positions), permutations)
+
+
+def collect_scores(
+    specification: Specification, answers_of: AnswersOf
+) -> list[tuple[int, int, dict[str, ScorePair]]]:
+    """Return (feature index, repeat, scores of each part) of all that is known."""
+    scores: dict[tuple[int, int], dict[str, list[float]]] = {
+        (int(index), int(name[1])): of_parts
+        for name, answer in answers_of(SCORES).items()
+        for index, of_parts in answer.items()
+    }
+    return [
+        (
+            feature,
+            repeat,
+            {part: ScorePair.from_plain(one) for part, one in scores[index, repeat].items()},
+        )
+        for repeat in range(specification.repeats)
+        for feature, index in enumerate(specification.representatives)
+        if (index, repeat) in scores
+    ]
+
+
+def assemble_scores(
+    specification: Specification, answers_of: AnswersOf
+) -> tuple[ImportanceResult, list[str]]:
+    """Return the result of methods that score features one by one, and what is undone."""
+    undone: list[str] = []
+    found = collect_scores(specification, answers_of)
+    result = specification.result(
+        (feature, repeat, of_parts["importance"]) for feature, repeat, of_parts in found
+    )
+    tests = assemble_tests(specification, answers_of, "importance", result.importances, undone)
+    return replace(result, tests=tests), undone
 
 
 def check_groups(groups: Groups | None, protocol: ProtocolName | None) -> None:
     """Raise if groups are asked for where the paper has none."""
     if protocol == "paper" and groups is not None:
-        raise InputError("The paper protocol has no groups: leave protocol out.")
+        raise InputError("The paper protocol has no groups: leave protocol out.", argument="groups")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from umfi.errors import InputError, listed
 from umfi.importance.features import Feature
 from umfi.importance.result import SCORE_COLUMNS, ImportanceResult
 from umfi.inference import standard_error
@@ -16,13 +17,13 @@ from umfi.power import Comparison
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Outline", "ScorePair"]
+__all__ = ["AnswersOf", "Assembler", "ScorePair", "Specification", "assemble"]
 
 
 class ScorePair(NamedTuple):
     """The two scores of an importance, the importance, and its standard error.
 
-    The error is NaN where the rows do not tell it.
+    The error is NaN where the rows do not show it.
     """
 
     score_with: float
@@ -34,8 +35,14 @@ class ScorePair(NamedTuple):
     def from_comparison(cls, comparison: Comparison) -> ScorePair:
         """Return the pair with the difference of the scores as its importance."""
         error = standard_error(comparison.influences)
-        with_, without = comparison.score_with, comparison.score_without
-        return cls(with_, without, with_ - without, error)
+        return cls.difference(comparison.score_with, comparison.score_without, error)
+
+    @classmethod
+    def difference(
+        cls, score_with: float, score_without: float, error: float = float("nan")
+    ) -> ScorePair:
+        """Return the pair with the plain difference as its importance."""
+        return cls(score_with, score_without, score_with - score_without, error)
 
     def to_plain(self) -> list[float | None]:
         """Return the pair as JSON can hold it."""
@@ -46,32 +53,21 @@ class ScorePair(NamedTuple):
         """Return the pair from what JSON held."""
         return cls(*(float("nan") if value is None else value for value in plain))
 
-    @classmethod
-    def difference(cls, score_with: float, score_without: float) -> ScorePair:
-        """Return the pair with the plain difference as its importance."""
-        return cls(score_with, score_without, score_with - score_without)
-
 
 @dataclass(frozen=True)
-class Outline:
-    """A question without its data.
+class Specification:
+    """A study without its data.
 
     Attributes
     ----------
     features : what gets an importance; the columns one by one unless there are groups
     representatives : for each feature the index of the feature whose scores it gets
-    repeats : int
-    n_rows : int
-    n_sampled_rows : rows of each repeat, None for all
     settings : arguments and facts for the result
     extra : what else a method needs to make a result of its answers
     """
 
     features: tuple[Feature, ...]
     representatives: tuple[int, ...]
-    repeats: int
-    n_rows: int
-    n_sampled_rows: int | None
     settings: dict[str, Any]
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -81,35 +77,115 @@ class Outline:
         return str(self.settings["method"])
 
     @property
+    def repeats(self) -> int:
+        """How often everything is run."""
+        return int(self.settings["repeats"])
+
+    @property
     def scored(self) -> list[int]:
         """Indices of the features that stand for themselves."""
         return sorted(set(self.representatives))
+
+    def with_facts(
+        self,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        notes: Iterable[str] = (),
+        extra: Mapping[str, Any] | None = None,
+    ) -> Specification:
+        """Return a specification with more settings, notes and extra facts."""
+        all_notes = list(dict.fromkeys([*self.settings["notes"], *notes]))
+        return replace(
+            self,
+            settings=self.settings | dict(settings or {}) | {"notes": all_notes},
+            extra=self.extra | dict(extra or {}),
+        )
 
     def result(
         self,
         pairs: Iterable[tuple[int, int, ScorePair]],
         *,
-        extra: Mapping[str, Sequence[Any]] | None = None,
-        tests: pd.DataFrame | None = None,
+        columns: Mapping[str, Sequence[Any]] | None = None,
     ) -> ImportanceResult:
-        """Return the result from (feature index, repeat, scores), extra columns and tests."""
+        """Return the result from (feature index, repeat, scores) and more columns of scores."""
         import pandas as pd
 
         rows = [(self.features[feature].name, repeat, *pair) for feature, repeat, pair in pairs]
-        scores = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
-        for name, values in (extra or {}).items():
-            scores[name] = values
-        return ImportanceResult(scores=scores, settings=self.settings, tests=tests)
+        scores = pd.DataFrame(rows, columns=list(SCORE_COLUMNS)).assign(**dict(columns or {}))
+        return ImportanceResult(scores=scores, settings=self.settings)
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the outline as JSON can hold it."""
+        """Return the specification as JSON can hold it."""
         return asdict(self)
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Outline:
-        """Return the outline from what JSON held."""
+    def from_plain(cls, plain: Mapping[str, Any]) -> Specification:
+        """Return the specification from what JSON held."""
         features = tuple(
             Feature(**{**one, "positions": tuple(one["positions"])}) for one in plain["features"]
         )
-        representatives = tuple(plain["representatives"])
-        return cls(**{**plain, "features": features, "representatives": representatives})
+        return cls(features, tuple(plain["representatives"]), plain["settings"], plain["extra"])
+
+
+# From a stage to its answers by the names of the tasks.
+AnswersOf = Callable[[str], Mapping[tuple[str | int, ...], Any]]
+# How a method makes a result of its answers; with it, what there is less of than was asked for.
+Assembler = Callable[[Specification, AnswersOf], tuple[ImportanceResult, list[str]]]
+
+
+def assemble(
+    specification: Specification,
+    assembler: Assembler,
+    answers_of: AnswersOf,
+    reason: str | None = None,
+    *,
+    is_part: bool = False,
+) -> ImportanceResult:
+    """Return the result of a run that is complete, stopped early, or going on.
+
+    Parameters
+    ----------
+    specification : Specification
+    assembler, answers_of : callable
+    reason : str, optional
+        Why answers may be missing, as the beginning of a sentence.
+    is_part : bool
+        Whether other machines do the rest of the tasks.
+
+    Raises
+    ------
+    InputError
+        If no feature has an importance yet.
+    """
+    result, undone = assembler(specification, answers_of)
+    n_repeats = result.scores.groupby("feature")["repeat"].nunique()
+    if n_repeats.empty and is_part:
+        raise InputError(
+            f"{reason}, which has no whole feature: what it did is kept, so merge the files."
+        )
+    if n_repeats.empty:
+        raise InputError(
+            f"{reason or 'The run was stopped early'} before any feature had its importance: "
+            "allow more time."
+        )
+    notes = [*_note_missing(specification, n_repeats), *undone]
+    if not notes:
+        return result
+    reason = reason or "The run is not complete"
+    complete = specification.with_facts(
+        settings={"stopped": reason}, notes=[f"{reason}: {'; '.join(notes)}."]
+    )
+    return replace(result, settings=complete.settings)
+
+
+def _note_missing(specification: Specification, n_repeats: pd.Series) -> list[str]:
+    """Return what there is less of than was asked for."""
+    notes = []
+    missing = [one.name for one in specification.features if one.name not in n_repeats.index]
+    if missing:
+        notes.append(f"there is no importance of {listed(missing)}")
+    least, most = int(n_repeats.min()), int(n_repeats.max())
+    if least < specification.repeats:
+        n_done = f"{least}" if least == most else f"{least} to {most}"
+        notes.append(f"{n_done} of {specification.repeats} repeats are done")
+    return notes

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from umfi.errors import InputError
 from umfi.execution import Answers
 from umfi.execution.checkpoint import KeptRun, merge, read_checkpoint
-from umfi.importance.assembly import ASSEMBLERS, assemble
+from umfi.importance import METHODS
 from umfi.importance.result import ImportanceResult
-from umfi.importance.specification import Outline
+from umfi.importance.specification import Specification, assemble
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,10 +165,12 @@ def _describe(run: KeptRun) -> RunStatus:
         seconds_left += n_left * mean if n_left else 0.0
     settings = run.outline["settings"]
     result = None
-    if settings["method"] in ASSEMBLERS:
+    method = METHODS.get(settings["method"])
+    if method is not None:
         try:
             result = assemble(
-                Outline.from_plain(run.outline),
+                Specification.from_plain(run.outline),
+                method.assemble,
                 lambda stage: Answers(dict(run.answers.get(stage, {}))),
             )
         except InputError:

@@ -1,316 +1,348 @@
-"""What all methods share: checked arguments, the rows of each repeat, and how tasks run."""
+"""A study: checked data and arguments, the rows of each repeat, and how its tasks are done."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from umfi.data.columns import Columns, Kind
+from umfi.data.columns import Columns
 from umfi.data.contracts import PredictivePower, ProtocolName, measure_of
+from umfi.data.frames import drop_incomplete_rows, read_columns
 from umfi.data.reading import read_table
 from umfi.data.target import Target, Task
-from umfi.errors import MAX_LISTED_NAMES, InputError, check_count, listed
-from umfi.execution import Answers, Runner, Streams, TaskName, Work
+from umfi.errors import InputError, check_count
+from umfi.execution import Answers, Runner, Streams
 from umfi.execution.checkpoint import Checkpoint, describe, describe_table, find_seed
-from umfi.importance.assembly import assemble
-from umfi.importance.features import Feature, Groups, find_representatives, read_features
+from umfi.importance.features import (
+    FEW_ROWS,
+    Feature,
+    describe_data,
+    find_notes,
+    find_representatives,
+    read_features,
+)
 from umfi.importance.result import ImportanceResult
-from umfi.importance.specification import Outline
+from umfi.importance.specification import Assembler, Specification, assemble
 from umfi.inference.sequential import count_test_rows
 from umfi.power import PredictingPower, find_power, score_columns
-from umfi.removal import MIN_CELL_ROWS, has_rare_levels
 from umfi.version import __version__, find_versions, source_digest
 
-__all__ = ["Problem", "find_protocol", "identify_data"]
+__all__ = ["Recent", "Study"]
 
-# Fewer deserve a word: about seven rows a tree are out of bag.
-FEW_ROWS = 20
+# Arguments that tasks do not depend on, because their names say it: a checkpoint can be extended.
+FREE_ARGUMENTS = frozenset({"repeats", "max_permutations", "alpha", "test", "max_context"})
+
+Made = TypeVar("Made")
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A checked question: which of these columns are related to this response.
+class Recent:
+    """Holds what was made for the repeats under way: one follows the other, so two at most."""
 
-    Leaving it, as a context manager, lets workers and files go.
+    def __init__(self) -> None:
+        self.made: dict[int, Any] = {}
+        self.lock = Lock()
+
+    def __reduce__(self) -> tuple[type[Recent], tuple[()]]:
+        return Recent, ()  # Other processes make their own.
+
+    def get(self, repeat: int, make: Callable[[], Made]) -> Made:
+        """Return what was made for a repeat, after making it if need be."""
+        with self.lock:
+            if repeat not in self.made:
+                for old in sorted(self.made)[:-1]:
+                    del self.made[old]
+                self.made[repeat] = make()
+            return self.made[repeat]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Which of these columns are related to this response: all that tasks need, prepared once.
+
+    As a context manager it connects the checkpoint, and in the end releases workers and files.
 
     Attributes
     ----------
-    columns, target : the data of all rows
+    columns, response : the data of all rows; only :func:`umfi.diagnose` does without a response
     power : what measures predictive power
     streams : random streams by name
-    outline : the question without its data
-    runner : what carries out tasks; not there on other processes
-    sampled : the rows of the repeats under way
+    specification : the study without its data
+    arguments : as they were given, which decide whether a checkpoint holds the same run
+    runner, checkpoint : what carries out tasks and keeps answers; not there on other processes
     """
 
     columns: Columns
-    target: Target
+    response: Target | None
     power: PredictivePower
     streams: Streams
-    outline: Outline
+    specification: Specification
+    arguments: Mapping[str, Any]
     runner: Runner
-    sampled: dict[int, tuple[Columns, Target]] = field(default_factory=dict, init=False)
-    lock: Any = field(default_factory=Lock, init=False)
+    checkpoint: Checkpoint | None
+    sampled: Recent = field(default_factory=Recent, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"runner": None, "sampled": {}, "lock": None}
+        return vars(self) | {"arguments": {}, "runner": None, "checkpoint": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, lock=Lock())
-
-    def __enter__(self) -> Problem:
+    def __enter__(self) -> Study:
+        if self.checkpoint is not None:
+            self.runner.keep_in(self.checkpoint, self.identify, self.specification.to_plain)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.runner.close(is_waiting=kind is not KeyboardInterrupt)
 
     @classmethod
-    def check(
+    def prepare(
         cls,
         method: str,
         X: Any,
         y: Any,
+        own: Mapping[str, Any],
+        options: Mapping[str, Any],
         *,
-        task: str,
-        power: Any,
-        kinds: Mapping[str, str] | None,
-        repeats: int,
-        subsample: int | float | None,
-        random_state: Any,
-        n_jobs: int | None,
-        executor: Any,
-        progress: bool | None,
-        checkpoint: Any,
-        time_limit: Any,
-        missing: str = "error",
-        groups: Groups | None = None,
         power_task: Task | None = None,
-        **own_arguments: Any,
-    ) -> Problem:
-        """Return the problem, or raise before anything long starts.
+    ) -> Study:
+        """Return the study, or raise before anything long starts.
 
-        ``power_task`` is what the power is used for, if that is not the task of the response.
+        Parameters
+        ----------
+        method : str
+        X, y
+            The table and the response; only :func:`umfi.diagnose` does without.
+        own : dict
+            The arguments of the method itself.
+        options : dict
+            Those that it shares with others; see :mod:`umfi.importance.options`.
+        power_task : {"regression", "classification"}, optional
+            What the power is used for, if that is not the task of the response.
         """
         # The clock starts here.
-        runner = Runner(n_jobs=n_jobs, executor=executor, progress=progress, time_limit=time_limit)
-        kept_in = Checkpoint.read(checkpoint)
-        columns, target, n_dropped = read_table(X, y, task=task, kinds=kinds, missing=missing)
-        features = read_features(columns, groups)
-        chosen = find_power(power, power_task or target.task)
-        if "protocol" in own_arguments:
-            own_arguments["protocol"] = find_protocol(own_arguments["protocol"], chosen)
-            if own_arguments["protocol"] == "paper":
-                chosen = _measure_as_paper(chosen, target)
-        n_repeats = check_count("repeats", repeats)
-        n_sampled_rows = _count_sampled_rows(subsample, columns.n_rows)
-        if random_state is None and kept_in is not None:
-            random_state = find_seed(kept_in)
-        streams = Streams.from_random_state(random_state)
+        names = ("n_jobs", "executor", "progress", "time_limit")
+        runner = Runner(**{name: options[name] for name in names})
+        checkpoint = Checkpoint.read(options["checkpoint"])
+        columns, response, n_dropped = _read(X, y, options)
+        features = read_features(columns, options["groups"])
+        task = response.task if response else "regression"
+        power = find_power(options["power"], power_task or task)
+        own = dict(own)
+        if "protocol" in own:
+            own["protocol"] = _find_protocol(own["protocol"], power)
+            if own["protocol"] == "paper" and task == "classification":
+                power = _measure_accuracy(power)
+        n_repeats = check_count("repeats", options.get("repeats", 1))
+        n_sampled_rows = _count_sampled_rows(options.get("subsample"), columns.n_rows)
+        seed = options["random_state"]
+        if seed is None and checkpoint is not None:
+            seed = find_seed(checkpoint)
+        streams = Streams.from_random_state(seed)
+        test_names = ("test", "max_permutations", "alpha")
         arguments = {
-            **own_arguments,
+            **own,
+            **{name: options[name] for name in test_names if name in options},
             "groups": {
                 feature.name: [columns.names[position] for position in feature.positions]
                 for feature in features
-                if groups and feature.name in map(str, groups)
+                if feature.name in map(str, options["groups"] or ())
             }
             or None,
-            "task": task,
-            "power": power if isinstance(power, str) else chosen,
-            "kinds": {str(name): str(kind) for name, kind in kinds.items()} if kinds else None,
-            "missing": missing,
+            "task": options["task"],
+            "power": options["power"] if isinstance(options["power"], str) else power,
+            "kinds": {str(name): str(kind) for name, kind in (options["kinds"] or {}).items()}
+            or None,
+            "missing": options["missing"],
             "repeats": n_repeats,
-            "subsample": subsample,
+            "subsample": options.get("subsample"),
             "random_state": streams.entropy,
         }
         settings = {
             "method": method,
             **{name: _plain(value) for name, value in arguments.items()},
-            "task": target.task,
-            "measure": measure_of(chosen, power_task or target.task),
-            "target": target.name,
-            "classes": list(target.classes),
+            "task": task,
+            "measure": measure_of(power, power_task or task),
+            "target": response.name if response else None,
+            "classes": list(response.classes) if response else [],
             "n_rows": columns.n_rows,
             "n_sampled_rows": n_sampled_rows,
             "n_features": len(features),
-            "data": _describe_data(columns, target),
-            "notes": _notes(columns, target, n_dropped),
+            "data": describe_data(columns, response),
+            "notes": find_notes(columns, response, n_dropped),
             "versions": find_versions(),
         }
-        outline = Outline(
-            features=features,
-            representatives=tuple(find_representatives(columns, features)),
-            repeats=n_repeats,
-            n_rows=columns.n_rows,
-            n_sampled_rows=n_sampled_rows,
-            settings=settings,
-        )
-        if kept_in is not None:
-            runner.keep_in(
-                kept_in,
-                lambda: {"method": method, **_identify(columns, target, arguments)},
-                outline.to_plain,
-            )
-        return cls(
-            columns=columns,
-            target=target,
-            power=chosen,
-            streams=streams,
-            outline=outline,
-            runner=runner,
-        )
+        representatives = tuple(find_representatives(columns, features))
+        specification = Specification(features, representatives, settings)
+        return cls(columns, response, power, streams, specification, arguments, runner, checkpoint)
+
+    def with_facts(self, **facts: Any) -> Study:
+        """Return a study with more settings, notes and extra facts; see :class:`Specification`."""
+        return replace(self, specification=self.specification.with_facts(**facts))
+
+    @property
+    def target(self) -> Target:
+        """The response of all rows."""
+        if self.response is None:
+            raise ValueError("This study has no response.")
+        return self.response
 
     @property
     def features(self) -> tuple[Feature, ...]:
         """What gets an importance."""
-        return self.outline.features
+        return self.specification.features
+
+    @property
+    def scored(self) -> list[int]:
+        """Indices of the features that stand for themselves."""
+        return self.specification.scored
 
     @property
     def repeats(self) -> int:
         """How often everything is run."""
-        return self.outline.repeats
+        return self.specification.repeats
 
     @property
-    def n_sampled_rows(self) -> int | None:
-        """Rows of each repeat, None for all."""
-        return self.outline.n_sampled_rows
-
-    @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Mapping[str, Any]:
         """Arguments and facts for the result."""
-        return self.outline.settings
+        return self.specification.settings
+
+    @property
+    def protocol(self) -> ProtocolName:
+        """How the two scores of an importance are made comparable."""
+        protocol: ProtocolName = self.settings["protocol"]
+        return protocol
+
+    @property
+    def n_rows_each(self) -> int:
+        """Rows of each repeat."""
+        return self.settings["n_sampled_rows"] or self.columns.n_rows
 
     def refuse_columns(self) -> None:
         """Raise if the power has no room for all columns at once."""
         refuse = getattr(self.power, "refuse_columns", None)
         if refuse is not None:
-            refuse(self.columns, self.n_sampled_rows or self.columns.n_rows)
+            refuse(self.columns, self.n_rows_each)
 
     def score(self, columns: Columns, target: Target, *stream: str | int) -> float:
         """Return nu of the columns, drawing from the random stream of this name."""
         return score_columns(self.power, columns, target, self.streams.seed(*stream))
 
+    def is_sampled(self, repeat: int) -> bool:
+        """Return whether a repeat has rows of its own; those beyond the last are of all rows."""
+        return self.settings["n_sampled_rows"] is not None and repeat < self.repeats
+
     def rows_of(self, repeat: int) -> tuple[Columns, Target]:
         """Return the columns and response of one repeat; the same rows for every feature."""
-        if self.n_sampled_rows is None or repeat >= self.repeats:  # Those beyond are of all rows.
+        if not self.is_sampled(repeat):
             return self.columns, self.target
-        with self.lock:
-            if repeat not in self.sampled:
-                # One repeat follows the other, so two at most are under way.
-                for old in sorted(self.sampled)[:-1]:
-                    del self.sampled[old]
-                self.sampled[repeat] = self._sample_rows(repeat)
-            return self.sampled[repeat]
+        n_rows = self.settings["n_sampled_rows"]
+        return self.sampled.get(repeat, lambda: self._draw_rows(n_rows, repeat))
 
-    def _sample_rows(self, repeat: int) -> tuple[Columns, Target]:
-        rng = self.streams.generator("rows", repeat)
-        rows = np.sort(rng.choice(self.columns.n_rows, self.n_sampled_rows, replace=False))
+    def _draw_rows(self, n_rows: int, name: str | int) -> tuple[Columns, Target]:
+        rng = self.streams.generator("rows", name)
+        rows = np.sort(rng.choice(self.columns.n_rows, n_rows, replace=False))
         return self.columns.take_rows(rows), self.target.take_rows(rows)
 
-    def take_test_rows(self) -> Problem:
-        """Return the problem of no more rows than a test takes, drawn at random."""
-        n_rows = self.columns.n_rows
-        n_tested = count_test_rows(n_rows)
-        if n_tested == n_rows:
+    def take_test_rows(self) -> Study:
+        """Return the study of no more rows than a test takes, drawn at random."""
+        n_tested = count_test_rows(self.columns.n_rows)
+        if n_tested == self.columns.n_rows:
             return self
-        note = f"Tests take {n_tested:,} of the {n_rows:,} rows, drawn at random."
-        if note not in self.settings["notes"]:
-            self.settings["notes"].append(note)
-        rng = self.streams.generator("rows", "test")
-        rows = np.sort(rng.choice(n_rows, n_tested, replace=False))
-        columns, target = self.columns.take_rows(rows), self.target.take_rows(rows)
-        return replace(self, columns=columns, target=target)
+        columns, target = self._draw_rows(n_tested, "test")
+        return replace(self, columns=columns, response=target)
 
     def run(
         self,
         stage: str,
-        work: Work,
-        names: Iterable[TaskName],
+        work: Callable[[Any], Any],
+        tasks: Iterable[Any],
         *,
         title: str | None = None,
-        label_of: Callable[[TaskName], str] | None = None,
-        owner_of: Callable[[TaskName], int] | None = None,
+        label_of: Callable[[Any], str] | None = None,
+        owner_of: Callable[[Any], int] | None = None,
         is_one_due: bool = False,
     ) -> Answers:
-        """Return the answers of a stage after doing the named tasks; see :class:`Runner`."""
-        method = self.outline.method
+        """Return the answers of a stage after doing the tasks that are not yet done.
 
-        def label(name: TaskName) -> str:
-            return f"{method} {stage} {name}" if label_of is None else label_of(name)
-
+        Tasks are named tuples of text and numbers; those of one ``feature`` are done by the same
+        machine, where several divide the work, unless there is another owner. See :class:`Runner`.
+        """
+        tasks = list(tasks)
+        if owner_of is None and tasks and hasattr(tasks[0], "feature"):
+            owner_of = _feature_of
         return self.runner.run(
             stage,
             work,
-            list(names),
-            title=title or method,
-            label_of=label,
+            tasks,
+            title=title or self.specification.method,
+            label_of=label_of or (lambda task: self._label(stage, task)),
             owner_of=owner_of,
             is_one_due=is_one_due,
         )
 
-    def run_features(
-        self, stage: str, work: Work, names: Iterable[TaskName], *, title: str | None = None
-    ) -> Answers:
-        """Return the answers of a stage whose tasks are named by a feature first.
+    def _label(self, stage: str, task: Any) -> str:
+        """Return what dashboards show of a task."""
+        fields = [
+            f"{name} {self.features[value].name if name in ('feature', 'partner') else value}"
+            for name, value in task._asdict().items()
+        ]
+        return ", ".join([self.specification.method, stage, *fields])
 
-        A feature's tasks are done by the same machine, where several share the work.
-        """
-        return self.run(
-            stage,
-            work,
-            names,
-            title=title,
-            label_of=lambda name: self.describe_task(stage, int(name[0])),
-            owner_of=lambda name: int(name[0]),
-        )
-
-    def describe_task(self, stage: str, feature: int, run: int | None = None) -> str:
-        """Return what dashboards say of a task."""
-        what = f"{self.outline.method} of {self.features[feature].name}, {stage}"
-        return what if run is None else f"{what}, repeat {run}"
-
-    def assemble(self) -> ImportanceResult:
+    def finish(self, assembler: Assembler) -> ImportanceResult:
         """Return the result of what has been done."""
+        runner = self.runner
+        is_part = runner.share != (1, 1) and not runner.budget.is_over
         try:
-            return assemble(self.outline, self.runner.answers_of, self.runner.describe_stop())
+            return assemble(
+                self.specification,
+                assembler,
+                runner.answers_of,
+                runner.describe_stop(),
+                is_part=is_part,
+            )
         except InputError:
-            self.runner.pass_on_interrupt()
+            runner.pass_on_interrupt()
             raise
 
-
-# Arguments that tasks do not depend on, because their names say it: a checkpoint can be extended.
-FREE_ARGUMENTS = frozenset({"repeats", "max_permutations", "alpha", "test", "max_context"})
-
-
-def _identify(columns: Columns, target: Target, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides the answers of all tasks, for a checkpoint."""
-    fixed = {name: value for name, value in arguments.items() if name not in FREE_ARGUMENTS}
-    return {
-        **{name: describe(value) for name, value in fixed.items()},
-        **identify_data(columns, target),
-    }
-
-
-def identify_data(columns: Columns, target: Target | None) -> dict[str, Any]:
-    """Return what is asked about, and by which code, for a checkpoint."""
-    kinds = [
-        f"{kind.value}, gaps as {columns.missing[name]}" if name in columns.missing else kind.value
-        for name, kind in zip(columns.names, columns.kinds, strict=True)
-    ]
-    versions = find_versions() | {"umfi": f"{__version__} ({source_digest()})"}
-    y = target and [target.name, target.task, list(target.classes), target.values]
-    return {
-        "X": describe_table(columns.names, kinds, columns.values),
-        "y": describe(y),
-        "versions": {name: versions[name] for name in sorted(versions) if name != "pandas"},
-    }
+    def identify(self) -> dict[str, Any]:
+        """Return what decides the answers of all tasks, for a checkpoint."""
+        columns, target = self.columns, self.response
+        fixed = {name: one for name, one in self.arguments.items() if name not in FREE_ARGUMENTS}
+        kinds = [
+            f"{kind.value}, gaps as {columns.missing[name]}"
+            if name in columns.missing
+            else kind.value
+            for name, kind in zip(columns.names, columns.kinds, strict=True)
+        ]
+        versions = find_versions() | {"umfi": f"{__version__} ({source_digest()})"}
+        y = target and [target.name, target.task, list(target.classes), target.values]
+        return {
+            "method": self.specification.method,
+            **{name: describe(value) for name, value in fixed.items()},
+            "X": describe_table(columns.names, kinds, columns.values),
+            "y": describe(y),
+            "versions": {name: versions[name] for name in sorted(versions) if name != "pandas"},
+        }
 
 
-def find_protocol(protocol: ProtocolName | None, power: PredictivePower) -> ProtocolName:
+def _feature_of(task: Any) -> int:
+    return int(task.feature)
+
+
+def _read(X: Any, y: Any, options: Mapping[str, Any]) -> tuple[Columns, Target | None, int]:
+    """Return the columns, the response if there is one, and how many rows were dropped."""
+    kinds, missing = options["kinds"], options["missing"]
+    if y is not None:
+        return read_table(X, y, task=options["task"], kinds=kinds, missing=missing)
+    n_rows = len(X)
+    if missing == "drop":
+        X, _ = drop_incomplete_rows(X)
+    return read_columns(X, kinds=kinds, missing=missing), None, n_rows - len(X)
+
+
+def _find_protocol(protocol: ProtocolName | None, power: PredictivePower) -> ProtocolName:
     """Return the protocol that was asked for, or the one that fits the power."""
     is_predicting = isinstance(power, PredictingPower)
     if protocol is None:
@@ -318,16 +350,17 @@ def find_protocol(protocol: ProtocolName | None, power: PredictivePower) -> Prot
     if protocol == "one-fit" and not is_predicting:
         raise InputError(
             f"protocol='one-fit' averages predictions, and power={power!r} only scores: pass "
-            "protocol='matched'."
+            "protocol='matched'.",
+            argument="protocol",
         )
     return protocol
 
 
-def _measure_as_paper(power: PredictivePower, target: Target) -> PredictivePower:
-    """Return the power as the authors measure it: classes by accuracy."""
+def _measure_accuracy(power: PredictivePower) -> PredictivePower:
+    """Return the power as the authors measure it, unless another measure was asked for."""
     if not isinstance(power, PredictingPower) or power.measure is not None:
         return power
-    return power.with_measure("accuracy") if target.task == "classification" else power
+    return power.with_measure("accuracy")
 
 
 def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | None:
@@ -354,71 +387,8 @@ def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | Non
 
 def _plain(value: Any) -> Any:
     """Return a value that JSON can hold; objects are shown as the code that makes them."""
-    if value is None or isinstance(value, str | bool | int | float | list | dict):
-        return value
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
     if isinstance(value, np.generic):
         return value.item()
-    return repr(value)
-
-
-def _describe_data(columns: Columns, target: Target) -> dict[str, Any]:
-    """Return what a reader of the result may ask about the data."""
-    kinds = Counter(str(kind) for kind in columns.kinds)
-    is_measured = np.array([kind is Kind.CONTINUOUS for kind in columns.kinds])
-    return {
-        "kinds": dict(kinds),
-        "tied": [columns.names[i] for i in np.flatnonzero(columns.has_heavy_ties & is_measured)],
-        "class_sizes": np.bincount(target.labels).tolist() if target.classes else [],
-    }
-
-
-def _notes(columns: Columns, target: Target, n_dropped: int) -> list[str]:
-    notes = list(target.notes)
-    if columns.n_rows < FEW_ROWS:
-        notes.append(f"With {columns.n_rows} rows, importances are little more than chance.")
-    if n_dropped > 0:
-        notes.append(
-            f"{n_dropped} of {n_dropped + columns.n_rows} rows hold missing values and are left "
-            "out."
-        )
-    if columns.missing:
-        counts = {
-            name: int(columns.is_missing(columns.names.index(name)).sum())
-            for name in columns.missing
-        }
-        notes.append(
-            f"Missing values are a level of their own in {listed(counts)} "
-            f"({sum(counts.values()):,} in all); numbers count there by their order alone."
-        )
-    rare = [
-        name
-        for name, kind, column in zip(columns.names, columns.kinds, columns.values.T, strict=True)
-        if kind is Kind.CATEGORICAL and has_rare_levels(column)
-    ]
-    if rare:
-        notes.append(
-            f"Levels of fewer than {MIN_CELL_ROWS} rows in {listed(rare)} are removed together "
-            "with those most like them, which may leave some leakage: merge levels where you can."
-        )
-    constant = [
-        name for name, flag in zip(columns.names, columns.is_constant(), strict=True) if flag
-    ]
-    if constant:
-        plural = len(constant) > 1
-        notes.append(
-            f"{'Columns' if plural else 'Column'} {listed(constant)} {'are' if plural else 'is'} "
-            "constant and can have no importance."
-        )
-    originals = columns.first_copies()
-    copies = [
-        f"{name!r} of {columns.names[original]!r}"
-        for position, (name, original) in enumerate(zip(columns.names, originals, strict=True))
-        if original != position and name not in constant
-    ]
-    if copies:
-        shown = ", ".join(copies[:MAX_LISTED_NAMES])
-        more = (
-            f" and {len(copies) - MAX_LISTED_NAMES} more" if len(copies) > MAX_LISTED_NAMES else ""
-        )
-        notes.append(f"Copies of other columns: {shown}{more}.")
-    return notes
+    return value if value is None or isinstance(value, str | int | float | dict) else repr(value)

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from umfi.errors import listed
-from umfi.importance import decompose
-from umfi.importance.comparison import COMPARED
-from umfi.importance.result import TESTED_METHODS, ImportanceResult
+from umfi.importance import METHODS
+from umfi.importance.result import ImportanceResult
 from umfi.power import POWERS
 
 __all__ = ["Check", "answer_in_words", "check_in_words", "code_of", "question_in_words"]
 
-QUESTIONS = {
-    "ultra_marginal": "By how much does each feature raise what can be told about {}, once all "
-    "others are stripped of what they know about it?",
-    "ablation": "What does each feature tell about {} that no other can replace?",
-    "bivariate": "What does each feature tell about {} by itself?",
-    "marginal_contribution": "What is the most that each feature adds to what some of the others "
-    "tell about {}?",
-    "permutation": "How much does a fitted forest lean on each feature to predict {}?",
-    "conditional_permutation": "How much does a fitted forest lean on each feature to predict {}, "
-    "beyond what associated features tell?",
-    "decompose": "What does each feature tell about {}, alone or together with others, and could "
-    "others replace it?",
-}
 # Fewer rows than this leave much to chance, in all and in a class.
 FEW_ROWS, FEW_ROWS_OF_CLASS = 100, 20
 # With a commonest class of this share, accuracy hardly moves.
@@ -54,7 +39,8 @@ class Check(NamedTuple):
 
 def question_in_words(result: ImportanceResult) -> str:
     """Return what was asked."""
-    question = QUESTIONS.get(str(result.settings.get("method")), "What is related to {}?")
+    method = METHODS.get(str(result.settings.get("method")))
+    question = "What is related to {}?" if method is None else method.question
     return question.format(_target(result))
 
 
@@ -126,7 +112,8 @@ def _on_others(result: ImportanceResult, n_others: int) -> str:
 
 
 def _no_test(result: ImportanceResult) -> str:
-    if result.settings.get("method") in TESTED_METHODS:
+    method = METHODS.get(str(result.settings.get("method")))
+    if method is not None and method.is_tested:
         return (
             "No test was asked for, so it is not known where chance begins; test='permutation' "
             "would tell."
@@ -284,21 +271,20 @@ def code_of(result: ImportanceResult) -> str:
     umfi.ultra_marginal(X, y, remover=umfi.LinearRemover(), task='regression', random_state=3)
     """
     settings = result.settings
-    method = str(settings.get("method"))
-    function = {**COMPARED, "decompose": decompose}.get(method)
-    if function is None:
+    name_of_method = str(settings.get("method"))
+    if name_of_method not in METHODS:
         return ""
     shown = []
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, default in METHODS[name_of_method].options.items():
         if name not in settings:
             continue
         value = settings[name]
         if name == "power" and value not in POWERS and isinstance(value, str):
             # Of our own making, or the caller's, whose name it has.
             shown.append(f"power={_as_code(value) if '(' in value else value}")
-        elif value not in (parameter.default, UNSAID.get(name)):
+        elif value not in (default, UNSAID.get(name)):
             shown.append(f"{name}={_as_code(value)}")
-    return f"umfi.{method}({', '.join(['X', 'y', *shown])})"
+    return f"umfi.{name_of_method}({', '.join(['X', 'y', *shown])})"
 
 
 def _as_code(value: Any) -> str:
