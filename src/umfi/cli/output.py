@@ -247,7 +247,7 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
     """Return what is shown of a result, as text: whatever was computed."""
     import pandas as pd
 
-    from umfi.importance.parts import describe_parts
+    from umfi.importance.display import describe_parts
 
     table = result.table
     shown = pd.DataFrame({"feature": table["feature"].astype(str)})

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.data.columns import Columns, Kind
-from umfi.data.contracts import check_protocol
 from umfi.errors import UntestableError
 from umfi.importance.features import Feature
 from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
-from umfi.importance.scoring import check_groups, score_in_context
+from umfi.importance.scoring import score_in_context
 from umfi.importance.study import Study
 from umfi.importance.testing import FeatureTests
-from umfi.inference.sequential import check_test
 from umfi.removal.regression import centre
 
 __all__ = ["ablation", "all_others", "conditional_candidates", "refuse_test"]
@@ -66,10 +64,7 @@ def ablation(
     >>> umfi.ablation(X, y, random_state=0).table["feature"][0]
     'x2'
     """
-    checked_protocol = check_protocol(protocol)
-    check_groups(options["groups"], checked_protocol)
-    check_test(options["test"], options["max_permutations"], options["alpha"], checked_protocol)
-    study = Study.prepare("ablation", X, y, {"protocol": checked_protocol}, options)
+    study = Study.prepare("ablation", X, y, {"protocol": protocol}, options)
     study.refuse_columns()
     if options["test"] is not None:
         refuse_test(study.columns)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from umfi.data.columns import Columns
-from umfi.data.contracts import check_protocol
 from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
-from umfi.importance.scoring import check_groups, score_in_context
+from umfi.importance.scoring import score_in_context
 from umfi.importance.study import Study
 from umfi.importance.testing import FeatureTests
-from umfi.inference.sequential import check_test
 
 __all__ = ["bivariate", "no_others"]
 
@@ -44,10 +42,7 @@ def bivariate(
     >>> umfi.bivariate(X, y, random_state=0).table["feature"].iloc[-1]
     'x4'
     """
-    checked_protocol = check_protocol(protocol)
-    check_groups(options["groups"], checked_protocol)
-    check_test(options["test"], options["max_permutations"], options["alpha"], checked_protocol)
-    study = Study.prepare("bivariate", X, y, {"protocol": checked_protocol}, options)
+    study = Study.prepare("bivariate", X, y, {"protocol": protocol}, options)
     # There is no context that could leak.
     tests = [FeatureTests(no_others, is_leakage_measured=False)]
     return score_in_context(study, no_others, tests)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from umfi.data.contracts import PredictivePower
@@ -13,6 +12,7 @@ from umfi.errors import InputError, listed, unknown_name
 from umfi.execution import Budget, Streams
 from umfi.execution.checkpoint import Checkpoint, read_checkpoint
 from umfi.importance import METHODS
+from umfi.importance.display import Printed, Shown
 from umfi.importance.result import ImportanceResult
 from umfi.power import ForestPower, find_power
 
@@ -28,7 +28,7 @@ DEFAULT_METHODS = [name for name, method in COMPARED.items() if method.is_compar
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(Printed):
     """What :func:`umfi.compare` found.
 
     Attributes
@@ -83,29 +83,17 @@ class Comparison:
         of_results = (note for result in self.results.values() for note in result.notes)
         return list(dict.fromkeys([*self.own_notes, *of_results]))
 
-    def __repr__(self) -> str:
-        """Return the table with what it is, in which units, and the notes."""
-        table = self._printed_table().to_string(index=False, float_format="{:.4f}".format)
-        return "\n".join([self._headline(), table, *(f"Note: {note}" for note in self.notes)])
-
-    def _repr_html_(self) -> str:
-        table = self._printed_table().to_html(index=False, float_format="{:.4f}".format, border=0)
-        small = "".join(f"<p><small>Note: {escape(note)}</small></p>" for note in self.notes)
-        return f"<div><p><b>{escape(self._headline())}</b></p>{table}{small}</div>"
-
-    def _headline(self) -> str:
+    def _show(self) -> Shown:
         settings = next(iter(self.results.values())).settings
-        return (
+        headline = (
             f"importances for {settings.get('target', 'y')!r} ({settings.get('n_rows', 0)} rows, "
             f"{settings.get('n_features', 0)} features)"
         )
-
-    def _printed_table(self) -> pd.DataFrame:
         units = {
             name: f"{name} [{result.settings.get('measure', 'score')}]"
             for name, result in self.results.items()
         }
-        return self.table.rename(columns=units)
+        return Shown([headline], self.table.rename(columns=units), None, self.notes)
 
 
 def compare(

@@ -12,9 +12,9 @@ from umfi.data.contracts import DependenceRemover
 from umfi.errors import InputError
 from umfi.importance.ablation import all_others, conditional_candidates, refuse_test
 from umfi.importance.bivariate import no_others
+from umfi.importance.display import TESTED_PARTS
 from umfi.importance.features import Feature
 from umfi.importance.options import OptionsWithTest, with_options
-from umfi.importance.parts import TESTED_PARTS
 from umfi.importance.result import SCORE_COLUMNS, ImportanceResult
 from umfi.importance.scoring import (
     LinearFits,
@@ -29,10 +29,8 @@ from umfi.importance.scoring import (
 from umfi.importance.specification import AnswersOf, ScorePair, Specification
 from umfi.importance.study import Study
 from umfi.importance.testing import FeatureTests, assemble_tests
-from umfi.importance.ultra_marginal import UnrelatedContexts, default_remover
-from umfi.inference.sequential import check_test
+from umfi.importance.ultra_marginal import UnrelatedContexts
 from umfi.power import Comparison
-from umfi.removal import find_remover
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,11 +93,8 @@ def decompose(
     >>> bool(abs(table.loc["x1", "alone"]) < 0.1), bool(table.loc["x1", "together"] > 0.3)
     (True, True)
     """
-    check_test(options["test"], options["max_permutations"], options["alpha"], None)
-    remover = default_remover(options["power"]) if remover is None else remover
-    find_remover(remover)
     study = Study.prepare("decompose", X, y, {"remover": remover, "protocol": None}, options)
-    contexts = UnrelatedContexts.prepare(study, remover)
+    contexts = UnrelatedContexts.prepare(study)
     linear = contexts.find_linear_fits(study)
     # Neither no context nor a shuffled one can leak.
     context_alone = no_others if linear is not None else ShuffledContexts(contexts).make

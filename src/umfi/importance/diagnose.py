@@ -208,7 +208,7 @@ def diagnose(
     power = options["power"]
     if y is None:
         options["power"] = "extra-trees"  # Which nobody will ask.
-    study = Study.prepare("diagnose", X, y, {"remover": removers}, options)
+    study = Study.prepare("diagnose", X, y, {"removers": removers}, options)
     examined = [index for index, one in enumerate(study.features) if not one.is_constant]
     if not examined:
         raise InputError("All columns are constant: there is nothing to diagnose.")

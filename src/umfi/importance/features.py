@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from umfi.data.columns import Columns, Kind
 from umfi.data.target import Target
 from umfi.errors import MAX_LISTED_NAMES, InputError, listed
-from umfi.importance.options import Groups
+from umfi.importance.options import FEW_ROWS, Groups
 from umfi.removal import MIN_CELL_ROWS, count_directions, has_rare_levels
 
 __all__ = [
-    "FEW_ROWS",
     "ContextOf",
     "Feature",
     "describe_data",
@@ -26,9 +25,6 @@ __all__ = [
     "read_features",
     "with_copies",
 ]
-
-# Fewer deserve a word: about seven rows per tree are out of bag.
-FEW_ROWS = 20
 
 
 @dataclass(frozen=True)

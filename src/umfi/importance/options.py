@@ -1,4 +1,4 @@
-"""The options that methods share: declared once, shown in full by every method.
+"""The options that methods share: declared once, shown in full by every method, and checked.
 
 A method is written with its own arguments and ``**options: Unpack[CommonOptions]``, and decorated
 with :func:`with_options`, which fills in defaults and gives it its full signature and docstring.
@@ -12,9 +12,33 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
 from typing import Any, ParamSpec, TypedDict, TypeVar, get_type_hints
 
-__all__ = ["CommonOptions", "Groups", "OptionsWithTest", "RunOptions", "with_options"]
+import numpy as np
+
+from umfi.data.contracts import PredictivePower, ProtocolName, check_protocol
+from umfi.errors import InputError
+from umfi.inference.sequential import check_test
+from umfi.power import LinearPower, PredictingPower
+from umfi.removal import find_remover
+
+__all__ = [
+    "DEFAULTS",
+    "FEW_ROWS",
+    "CommonOptions",
+    "Groups",
+    "OptionsWithTest",
+    "RunOptions",
+    "check_arguments",
+    "count_sampled_rows",
+    "find_protocol",
+    "measure_accuracy",
+    "with_options",
+]
+
+# Fewer deserve a word: about seven rows per tree are out of bag.
+FEW_ROWS = 20
 
 Groups = Mapping[str, Iterable[str | int]]
 P = ParamSpec("P")
@@ -211,3 +235,71 @@ def _unexpected(function: str, name: str, valid: Iterable[str]) -> TypeError:
     nearest = difflib.get_close_matches(name, list(valid), n=1)
     hint = f". Did you mean {nearest[0]!r}?" if nearest else ""
     return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def check_arguments(own: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the method itself, or raise where they do not go together."""
+    own = dict(own)
+    protocol = check_protocol(own.get("protocol"))
+    if protocol == "paper" and options["groups"] is not None:
+        raise InputError("The paper protocol has no groups: leave protocol out.", argument="groups")
+    if "test" in options:
+        check_test(options["test"], options["max_permutations"], options["alpha"], protocol)
+    if "remover" in own:
+        if own["remover"] is None:
+            own["remover"] = _default_remover(options["power"], protocol)
+        find_remover(own["remover"], protocol or "one-fit")
+    return own
+
+
+def _default_remover(power: Any, protocol: ProtocolName | None = None) -> str:
+    """Return the name of the remover that fits a power and a protocol."""
+    if protocol == "paper":
+        return "transport"
+    is_linear = isinstance(power, LinearPower) or (isinstance(power, str) and power == "linear")
+    return "linear" if is_linear else "joint"
+
+
+def find_protocol(protocol: ProtocolName | None, power: PredictivePower) -> ProtocolName:
+    """Return the protocol that was asked for, or the one that fits the power."""
+    is_predicting = isinstance(power, PredictingPower)
+    if protocol is None:
+        return "one-fit" if is_predicting else "matched"
+    if protocol == "one-fit" and not is_predicting:
+        raise InputError(
+            f"protocol='one-fit' averages predictions, and power={power!r} only scores: pass "
+            "protocol='matched'.",
+            argument="protocol",
+        )
+    return protocol
+
+
+def measure_accuracy(power: PredictivePower) -> PredictivePower:
+    """Return the power as the authors measure it, unless another measure was asked for."""
+    if not isinstance(power, PredictingPower) or power.measure is not None:
+        return power
+    return power.with_measure("accuracy")
+
+
+def count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | None:
+    """Return the rows of each repeat, None for all."""
+    if subsample is None:
+        return None
+    is_number = isinstance(subsample, Real) and not isinstance(subsample, bool)
+    is_fraction = is_number and not isinstance(subsample, Integral) and 0.0 < subsample <= 1.0
+    is_count = is_number and 1 <= subsample < np.inf and subsample == int(subsample)
+    if not is_fraction and not is_count:
+        raise InputError(
+            f"subsample={subsample!r} is not valid: pass a whole number of rows, or a fraction "
+            "from 0.0 to 1.0.",
+            argument="subsample",
+        )
+    n_sampled = round(subsample * n_rows) if is_fraction else int(subsample)
+    if n_sampled > n_rows:
+        raise InputError(f"subsample={subsample!r} is more than the {n_rows} rows of X.")
+    if n_sampled < FEW_ROWS:
+        raise InputError(
+            f"subsample={subsample!r} leaves {n_sampled} of {n_rows} rows, and {FEW_ROWS} at least "
+            "are needed: pass a larger fraction, or None for all rows."
+        )
+    return n_sampled

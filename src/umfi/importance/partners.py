@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from umfi.data.contracts import DependenceRemover, measure_of
 from umfi.errors import InputError, check_level, listed, unknown_name
+from umfi.importance.display import Printed, Shown
 from umfi.importance.options import CommonOptions, with_options
 from umfi.importance.pairs import PairEffects, find_pair_effects
 from umfi.importance.study import Study
-from umfi.importance.ultra_marginal import default_remover, refuse_large_groups
+from umfi.importance.ultra_marginal import refuse_large_groups
 from umfi.inference import (
     MAX_INTERVAL_SHARE,
     MIN_INTERVAL_REPEATS,
@@ -45,8 +46,6 @@ NEGLIGIBLE_EFFECT = 0.01
 # What is asked of a pair, and what it is called when it is found.
 VERDICTS = {"sharing": "shares", "interaction": "interacts"}
 NO_EFFECTS = PairEffects(0.0, 0.0)
-# A repr longer than a screen is not read.
-MAX_PRINTED_ROWS = 20
 
 
 class PairTask(NamedTuple):
@@ -58,7 +57,7 @@ class PairTask(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Partners:
+class Partners(Printed):
     """What :func:`umfi.partners` found.
 
     Attributes
@@ -107,32 +106,15 @@ class Partners:
 
         return plot_partners(self, ax=ax)
 
-    def __repr__(self) -> str:
-        """Return the sentences and the head of the table."""
-        table, more = self._printed_table()
-        notes = [f"Note: {note}" for note in self.notes]
-        lines = [*self.summary, table.to_string(index=False), more, *notes]
-        return "\n".join(filter(None, lines))
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        table, more = self._printed_table()
-        sentences = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.summary)
-        below = [more, *(f"Note: {note}" for note in self.notes)]
-        small = "".join(f"<p><small>{escape(line)}</small></p>" for line in below if line)
-        return sentences + table.to_html(index=False, border=0) + small
-
-    def _printed_table(self) -> tuple[pd.DataFrame, str]:
+    def _show(self) -> Shown:
         strength = self.table[["sharing", "interaction"]].max(axis=1)
-        table = self.table.iloc[strength.argsort()[::-1]].head(MAX_PRINTED_ROWS)
+        table = self.table.iloc[strength.argsort()[::-1]]
         shown = table[["feature", "partner"]].copy()
-        for effect, verdict in (("sharing", "shares"), ("interaction", "interacts")):
+        for effect, verdict in VERDICTS.items():
             shown[effect] = table[effect].map("{:.3f}".format)
             shown[f"{effect}_q_value"] = table[f"{effect}_q_value"].map("{:.2g}".format)
             shown[verdict] = table[verdict].map({True: "yes", False: "no"})
-        hidden = len(self.table) - len(shown)
-        return shown, f"... and {hidden} more pairs: see .table" if hidden > 0 else ""
+        return Shown(self.summary, shown, "pairs", self.notes)
 
 
 def _describe(feature: str, part: pd.DataFrame) -> str:
@@ -213,10 +195,9 @@ def partners(
     'x1' shares what it says with none, and interacts with 'x2', of 3 others.
     """
     level = check_level("alpha", alpha)
-    remover = default_remover(options["power"]) if remover is None else remover
-    chosen = find_remover(remover, "matched")
     own = {"remover": remover, "alpha": level}
     study = Study.prepare("partners", X, y, own, options, power_task="regression")
+    chosen = find_remover(study.arguments["remover"], "matched")
     refuse_large_groups(study)
     _refuse_power(study)
     _refuse_rows(study)

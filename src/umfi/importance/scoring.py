@@ -25,11 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.data.columns import Columns
-from umfi.data.contracts import ProtocolName
 from umfi.data.target import Target
-from umfi.errors import InputError
 from umfi.importance.features import ContextOf, Feature, with_copies
-from umfi.importance.options import Groups
 from umfi.importance.result import ImportanceResult
 from umfi.importance.specification import AnswersOf, Assembler, ScorePair, Specification
 from umfi.importance.study import Recent, Study
@@ -48,7 +45,6 @@ from umfi.removal import find_donors
 __all__ = [
     "LinearFits",
     "assemble_scores",
-    "check_groups",
     "collect_scores",
     "compare",
     "compare_in_closed_form",
@@ -309,9 +305,3 @@ def assemble_scores(
     )
     tests = assemble_tests(specification, answers_of, "importance", result.importances, undone)
     return replace(result, tests=tests), undone
-
-
-def check_groups(groups: Groups | None, protocol: ProtocolName | None) -> None:
-    """Raise if groups are asked for where the paper has none."""
-    if protocol == "paper" and groups is not None:
-        raise InputError("The paper protocol has no groups: leave protocol out.", argument="groups")

@@ -18,17 +18,22 @@ from umfi.errors import InputError, check_count
 from umfi.execution import Answers, Runner, Streams
 from umfi.execution.checkpoint import Checkpoint, describe, describe_table, find_seed
 from umfi.importance.features import (
-    FEW_ROWS,
     Feature,
     describe_data,
     find_notes,
     find_representatives,
     read_features,
 )
+from umfi.importance.options import (
+    check_arguments,
+    count_sampled_rows,
+    find_protocol,
+    measure_accuracy,
+)
 from umfi.importance.result import ImportanceResult
 from umfi.importance.specification import Assembler, Specification, assemble
 from umfi.inference.sequential import count_test_rows
-from umfi.power import PredictingPower, find_power, score_columns
+from umfi.power import find_power, score_columns
 from umfi.version import __version__, find_versions, source_digest
 
 __all__ = ["Recent", "Study"]
@@ -121,6 +126,7 @@ class Study:
         power_task : {"regression", "classification"}, optional
             What the power is used for, if that is not the task of the response.
         """
+        own = check_arguments(own, options)
         # The clock starts here.
         names = ("n_jobs", "executor", "progress", "time_limit")
         runner = Runner(**{name: options[name] for name in names})
@@ -129,13 +135,12 @@ class Study:
         features = read_features(columns, options["groups"])
         task = response.task if response else "regression"
         power = find_power(options["power"], power_task or task)
-        own = dict(own)
         if "protocol" in own:
-            own["protocol"] = _find_protocol(own["protocol"], power)
+            own["protocol"] = find_protocol(own["protocol"], power)
             if own["protocol"] == "paper" and task == "classification":
-                power = _measure_accuracy(power)
+                power = measure_accuracy(power)
         n_repeats = check_count("repeats", options.get("repeats", 1))
-        n_sampled_rows = _count_sampled_rows(options.get("subsample"), columns.n_rows)
+        n_sampled_rows = count_sampled_rows(options.get("subsample"), columns.n_rows)
         seed = options["random_state"]
         if seed is None and checkpoint is not None:
             seed = find_seed(checkpoint)
@@ -340,49 +345,6 @@ def _read(X: Any, y: Any, options: Mapping[str, Any]) -> tuple[Columns, Target |
     if missing == "drop":
         X, _ = drop_incomplete_rows(X)
     return read_columns(X, kinds=kinds, missing=missing), None, n_rows - len(X)
-
-
-def _find_protocol(protocol: ProtocolName | None, power: PredictivePower) -> ProtocolName:
-    """Return the protocol that was asked for, or the one that fits the power."""
-    is_predicting = isinstance(power, PredictingPower)
-    if protocol is None:
-        return "one-fit" if is_predicting else "matched"
-    if protocol == "one-fit" and not is_predicting:
-        raise InputError(
-            f"protocol='one-fit' averages predictions, and power={power!r} only scores: pass "
-            "protocol='matched'.",
-            argument="protocol",
-        )
-    return protocol
-
-
-def _measure_accuracy(power: PredictivePower) -> PredictivePower:
-    """Return the power as the authors measure it, unless another measure was asked for."""
-    if not isinstance(power, PredictingPower) or power.measure is not None:
-        return power
-    return power.with_measure("accuracy")
-
-
-def _count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | None:
-    if subsample is None:
-        return None
-    is_number = isinstance(subsample, int | float | np.integer | np.floating)
-    is_share = isinstance(subsample, float | np.floating) and 0.0 < subsample <= 1.0
-    is_count = is_number and not isinstance(subsample, bool) and subsample >= 1
-    if not is_share and not (is_count and np.isfinite(subsample) and subsample == int(subsample)):
-        raise InputError(
-            f"subsample={subsample!r} is not valid: pass a whole number of rows, or a share from "
-            "0.0 to 1.0."
-        )
-    n_sampled = round(subsample * n_rows) if is_share else int(subsample)
-    if n_sampled > n_rows:
-        raise InputError(f"subsample={subsample!r} is more than the {n_rows} rows of X.")
-    if n_sampled < FEW_ROWS:
-        raise InputError(
-            f"subsample={subsample!r} leaves {n_sampled} of {n_rows} rows, and {FEW_ROWS} at least "
-            "are needed: pass a larger share, or None for all rows."
-        )
-    return n_sampled
 
 
 def _plain(value: Any) -> Any:

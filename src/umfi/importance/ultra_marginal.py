@@ -11,21 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.data.columns import Columns, Kind
-from umfi.data.contracts import DependenceRemover, ProtocolName, check_protocol
+from umfi.data.contracts import DependenceRemover, ProtocolName
 from umfi.data.ranked import rank_in_blocks
 from umfi.errors import InputError
 from umfi.execution import Streams
 from umfi.importance.features import Feature
 from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
-from umfi.importance.scoring import LinearFits, check_groups, score_in_context
+from umfi.importance.scoring import LinearFits, score_in_context
 from umfi.importance.study import Study
 from umfi.importance.testing import FeatureTests
-from umfi.inference.sequential import check_test
 from umfi.power import ForestPower, LinearPower
 from umfi.removal import LinearRemover, TransportRemover, find_remover, refuse_levels
 
-__all__ = ["UnrelatedContexts", "default_remover", "refuse_large_groups", "ultra_marginal"]
+__all__ = ["UnrelatedContexts", "refuse_large_groups", "ultra_marginal"]
 
 # A group and the three copies that a test needs at least must leave more than half of S.
 ROWS_PER_MEMBER = 8
@@ -84,25 +83,12 @@ def ultra_marginal(
     >>> result.table["feature"].tolist()[:2]
     ['x4', 'x3']
     """
-    checked_protocol = check_protocol(protocol)
-    check_groups(options["groups"], checked_protocol)
-    check_test(options["test"], options["max_permutations"], options["alpha"], checked_protocol)
-    remover = default_remover(options["power"], checked_protocol) if remover is None else remover
-    find_remover(remover, checked_protocol or "one-fit")
-    own = {"remover": remover, "protocol": checked_protocol}
+    own = {"remover": remover, "protocol": protocol}
     study = Study.prepare("ultra_marginal", X, y, own, options)
-    contexts = UnrelatedContexts.prepare(study, remover)
+    contexts = UnrelatedContexts.prepare(study)
     linear = contexts.find_linear_fits(study)
     tests = [FeatureTests(contexts.make, linear=linear)]
     return score_in_context(study, contexts.make, tests, linear=linear)
-
-
-def default_remover(power: Any, protocol: ProtocolName | None = None) -> str:
-    """Return the name of the remover that fits a power and a protocol."""
-    if protocol == "paper":
-        return "transport"
-    is_linear = isinstance(power, LinearPower) or (isinstance(power, str) and power == "linear")
-    return "linear" if is_linear else "joint"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +113,13 @@ class UnrelatedContexts:
     needs_ranks_only: bool
 
     @classmethod
-    def prepare(cls, study: Study, remover: str | DependenceRemover) -> UnrelatedContexts:
+    def prepare(cls, study: Study) -> UnrelatedContexts:
         """Return the contexts of a study, or raise if removal cannot make them."""
         columns, protocol = study.columns, study.protocol
         refuse_levels(columns, protocol)
         refuse_large_groups(study)
         study.refuse_columns()
-        chosen = find_remover(remover, protocol)
+        chosen = find_remover(study.arguments["remover"], protocol)
         is_used = np.ones(columns.n_columns, dtype=bool)
         if protocol != "paper":
             is_original = columns.first_copies() == np.arange(columns.n_columns)
