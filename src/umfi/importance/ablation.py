@@ -53,9 +53,10 @@ def ablation(
     Notes
     -----
     The test asks whether the feature adds anything once the others are known, so its copies must
-    stand to the others as the feature does: what they tell linearly about the feature is kept,
-    and only the rest is permuted. A feature that others tell in full gets the p-value 1; what they
-    tell beyond the linear part is measured as leakage. The test needs four rows for each column.
+    stand to the others as the feature does: what they predict linearly of the feature stays,
+    and only the rest is permuted. A feature that others predict in full gets the p-value 1; what
+    they predict beyond the linear part is measured as leakage. The test needs four rows for each
+    column.
 
     Examples
     --------

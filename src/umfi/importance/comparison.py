@@ -175,16 +175,16 @@ def compare(
         if kept_in is not None:
             settings["checkpoint"] = replace(kept_in, label=name)
         # What one method leaves is for those after it.
-        share = settings["time_limit"] = budget.share(len(calls) - len(results))
+        part = settings["time_limit"] = budget.share(len(calls) - len(results))
         try:
             results[name] = COMPARED[method].function(X, y, **settings)
         except InputError:
-            if not results or not share.is_over:
+            if not results or not part.is_over:
                 raise  # Others than for want of time.
         except KeyboardInterrupt:
             if not results or kept_in is not None:
                 raise
-        if share.is_interrupted:
+        if part.is_interrupted:
             break
     return Comparison(results, notes)
 

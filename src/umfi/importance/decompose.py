@@ -80,7 +80,7 @@ def decompose(
 
     Negative estimates are shown as they are. Where S is independent of x, ``together`` cannot be
     negative for the information in an ideal power; in a table it is where a model learns less of x
-    beside other informative columns. ``replaceable`` is negative where x tells what in the other
+    beside other informative columns. ``replaceable`` is negative where x explains what in the other
     features is not about the response, as behind a collider.
 
     Examples

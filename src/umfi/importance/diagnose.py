@@ -13,7 +13,7 @@ from umfi.data.columns import Columns, Kind
 from umfi.data.contracts import DependenceRemover
 from umfi.errors import InputError, listed
 from umfi.execution import one_blas_thread
-from umfi.importance.features import Feature, with_copies
+from umfi.importance.features import Feature, drop_constant, find_distinct, with_copies
 from umfi.importance.options import RunOptions, with_options
 from umfi.importance.study import Study
 from umfi.removal import (
@@ -73,23 +73,23 @@ class Diagnosis:
     table : DataFrame, one row for each remover and feature
         ``remover, feature``;
 
-        ``before``, the out-of-bag R² with which the other features tell the feature as they are;
+        ``before``, the out-of-bag R² with which the other features predict the feature as they are;
 
         ``leakage``, the same after removal, by the one that finds more of a forest and extremely
-        randomised trees (for booleans and categories the share of the room above chance);
+        randomised trees (for booleans and categories the fraction of the room above chance);
 
-        ``excess``, how much better the feature is told than permuted copies of it that were
-        removed together with it: a transformation that is fitted to these rows tells less than
+        ``excess``, how much better the feature is predicted than permuted copies of it that were
+        removed together with it: a transformation that is fitted to these rows says less than
         nothing about what it was fitted to, which can hide leakage, but not from this difference;
 
-        ``retention``, the power of what is left together with the feature, as a share of the power
-        of all features; missing without a response;
+        ``retention``, the power of what is left together with the feature, as a fraction of the
+        power of all features; missing without a response;
 
         ``distortion``, the mean over the other features of 1 - MIC_e(before, after);
 
         ``verdict``, good up to a leakage of 0.05 and an excess of 0.15, failed beyond a leakage
         of 0.15, doubtful between; in short tables chance is allowed for. A feature with levels
-        of fewer than 10 rows is doubtful at best, because nobody can tell.
+        of fewer than 10 rows is doubtful at best, because nobody can judge it.
     settings : dict
 
     Examples
@@ -270,14 +270,9 @@ def _score_all(study: Study) -> float:
 
 def _others(study: Study, feature: Feature) -> Columns:
     """Return the other columns, without constants and copies, as importances take them."""
-    is_other = study.columns.first_copies() == np.arange(study.columns.n_columns)
-    is_other &= ~study.columns.is_constant()
+    is_other = find_distinct(study.columns)
     is_other[list(feature.positions)] = False
     return study.columns.select(np.flatnonzero(is_other))
-
-
-def _varying(columns: Columns) -> Columns:
-    return columns.select(np.flatnonzero(~columns.is_constant()))
 
 
 def _judge(study: Study, context: Columns, feature: Feature) -> float:
@@ -309,14 +304,15 @@ def examine(
         rng = streams.generator(feature.name, what)
         return remover.remove(others, protected, protocol="matched", rng=rng)
 
-    unrelated = leave([own], "alone")
+    transformed = leave([own], "alone")
+    unrelated = drop_constant(transformed)
     rng = streams.generator(feature.name, "copies")
     permutations = [rng.permutation(others.n_rows) for _ in range(N_COPIES)]
     candidates = with_copies(own, permutations)
-    beside = _varying(leave(candidates, "with copies"))
+    beside = drop_constant(leave(candidates, "with copies"))
     seed = streams.seed(feature.name, "excess")
     found = measure_leakages(beside, own, candidates[1:], seed)
-    leakage = _judge(study, _varying(unrelated), feature)
+    leakage = _judge(study, unrelated, feature)
     excess = max((one.excess for one in found), default=0.0)
     is_rare = any(
         kind is Kind.CATEGORICAL and has_rare_levels(column)
@@ -324,13 +320,12 @@ def examine(
     )
     score = np.nan
     if study.response is not None:
-        beside_own = _varying(unrelated).prepend(own)
-        score = study.score(beside_own, study.target, feature.name, "retention")
+        score = study.score(unrelated.prepend(own), study.target, feature.name, "retention")
     return {
         "leakage": leakage,
         "excess": excess,
         "retention": score,
-        "distortion": find_distortion(others, unrelated),
+        "distortion": find_distortion(others, transformed),
         "verdict": find_verdict(leakage, excess, leakage_limit(found), is_rare),
     }
 
@@ -387,14 +382,14 @@ def _advise(remover: str, part: pd.DataFrame) -> list[str]:
     elif len(bad) > 0:
         n_failed = int((bad["verdict"] == "failed").sum())
         sentences.append(
-            f"{remover}: {len(bad)} of {len(part)} features are still told by the others "
+            f"{remover}: {len(bad)} of {len(part)} features are still predicted by the others "
             f"({n_failed} clearly), {worst} first. Their importances may be too low where others "
-            "tell the same, and above zero where they are unrelated."
+            "say the same, and above zero where they are unrelated."
         )
         sentences.append(
             f"Take remover='joint', the default, instead of {remover!r}."
             if remover.startswith(GENTLE_REMOVERS)
-            else "Protect features that tell each other as one group (groups=), or leave one out."
+            else "Protect features that predict each other as a group (groups=), or leave one out."
         )
     retention = part["retention"].mean()
     if np.isfinite(retention) and retention < LOW_RETENTION:

@@ -167,7 +167,7 @@ def _note_negative_parts(parts: pd.DataFrame) -> list[str]:
     if names["replaceable"]:
         notes.append(
             f"Replaceable is below zero for {listed(names['replaceable'])}: to the others as they "
-            "are it adds more than its importance. That is so behind a collider, where it tells "
+            "are it adds more than its importance. That is so behind a collider, where it explains "
             "what in them is not about the response; by a little also because irreplaceable is "
             "refitted, and refitting finds somewhat more than averaging."
         )

@@ -20,6 +20,8 @@ __all__ = [
     "ContextOf",
     "Feature",
     "describe_data",
+    "drop_constant",
+    "find_distinct",
     "find_notes",
     "find_representatives",
     "read_features",
@@ -136,6 +138,17 @@ def find_representatives(columns: Columns, features: Sequence[Feature]) -> list[
         else:
             representatives.append(index)
     return representatives
+
+
+def find_distinct(columns: Columns) -> NDArray[np.bool_]:
+    """Return which columns are neither constant nor copies of others, shape (n_columns,)."""
+    is_original = columns.first_copies() == np.arange(columns.n_columns)
+    return np.asarray(is_original & ~columns.is_constant())
+
+
+def drop_constant(columns: Columns) -> Columns:
+    """Return the columns that are not constant."""
+    return columns.select(np.flatnonzero(~columns.is_constant()))
 
 
 def describe_data(columns: Columns, target: Target | None) -> dict[str, Any]:

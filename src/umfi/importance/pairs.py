@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from umfi.data.columns import Columns, Kind
 from umfi.data.contracts import DependenceRemover
 from umfi.data.target import Target, centred_responses
-from umfi.importance.features import Feature, with_copies
+from umfi.importance.features import Feature, drop_constant, find_distinct, with_copies
 from umfi.importance.study import Study
 from umfi.power import score_columns
 from umfi.power.points import to_unit_variance
@@ -24,7 +24,7 @@ ROUNDING = 1e-10
 # Of longer tables rows at even distances are taken: enough for two digits.
 MAX_ASSOCIATED_ROWS = 5000
 
-# What a column says by itself is told by straight lines between quantiles, fewer where there are
+# What a column says by itself is fitted by straight lines between quantiles, fewer where there are
 # few rows for each of all the lines that are fitted.
 KNOTS = np.array([0.5, 0.25, 0.75, 0.1, 0.9, 0.03, 0.97, 0.375, 0.625, 0.01, 0.99])
 ROWS_PER_KNOT = 10
@@ -38,7 +38,7 @@ class PairEffects(NamedTuple):
     Attributes
     ----------
     sharing : float
-        How much less the feature says without what the partner tells about it.
+        How much less the feature says without what the partner says about it.
     interaction : float
         How much more both say together than the sum of what each says without the other.
     """
@@ -50,7 +50,7 @@ class PairEffects(NamedTuple):
 def find_pair_effects(
     study: Study, remover: DependenceRemover, feature: Feature, partner: Feature, run: int
 ) -> PairEffects:
-    """Return what a feature and a partner share and say together, in the rows of one run.
+    """Return what a feature and a partner have in common and say together, in the rows of one run.
 
     All that is compared comes in two: with the partner, and with a permuted copy of it.
     """
@@ -113,13 +113,13 @@ def _make_context(
     own: Columns,
     candidates: Sequence[Columns],
 ) -> Columns:
-    """Return all others without what they tell about the feature and a candidate together."""
+    """Return all others without what they say about the feature and a candidate together."""
     originals = columns.first_copies()
-    is_used = (originals == np.arange(columns.n_columns)) & ~columns.is_constant()
+    is_used = find_distinct(columns)
     is_used[originals[[*feature.positions, *partner.positions]]] = False
     others = columns.select(np.flatnonzero(is_used))
     rest = pair.remove(others, [candidate.prepend(own) for candidate in candidates], "others")
-    return rest.select(np.flatnonzero(~rest.is_constant()))
+    return drop_constant(rest)
 
 
 def _find_sharing(
@@ -129,7 +129,7 @@ def _find_sharing(
     candidates: Sequence[Columns],
     responses: NDArray[np.float64],
 ) -> float:
-    """Return how much less the feature says without what the partner tells about it."""
+    """Return how much less the feature says without what the partner says about it."""
     without_partner, without_copy = (
         pair.score(context.prepend(_blur(pair, pair.remove(own, [one], "own"))), responses)
         for one in candidates
@@ -141,7 +141,7 @@ def _blur(pair: _Pair, columns: Columns) -> Columns:
     """Return columns as ranks with some noise.
 
     What removal leaves of a column is spread too evenly over the protected one: next to a row of
-    one value lies a row of another, so that neighbours tell the partner upside down.
+    one value lies a row of another, so that neighbours predict the partner upside down.
     """
     from scipy.stats import rankdata
 
@@ -159,8 +159,8 @@ def _find_interaction(
 ) -> float:
     """Return how much more the feature says beside the partner, main effects set aside."""
     rest = responses - _fit_main_effects([own, *candidates], responses)
-    share = np.sum(rest**2) / np.sum(responses**2)
-    if share < np.finfo(float).eps:  # Main effects are all there is.
+    fraction = np.sum(rest**2) / np.sum(responses**2)
+    if fraction < np.finfo(float).eps:  # Main effects are all there is.
         return 0.0
     copy = own.take_rows(pair.generator("copy of the feature").permutation(own.n_rows))
     beside_partner, beside_copy = (
@@ -168,7 +168,7 @@ def _find_interaction(
         - pair.score(context.prepend(one).prepend(copy), rest)
         for one in (pair.remove(candidate, [own], "candidate") for candidate in candidates)
     )
-    return float(share * (beside_partner - beside_copy))
+    return float(fraction * (beside_partner - beside_copy))
 
 
 def _fit_main_effects(
@@ -235,7 +235,7 @@ def associate(columns: Columns) -> NDArray[np.float64]:
     ]
     sizes = np.array([basis.shape[1] for basis in bases])
     products = np.concatenate(bases, axis=1)
-    # A constant has no basis, and tells nothing.
+    # A constant has no basis, and says nothing.
     starts = np.cumsum(sizes) - sizes
     squares = np.zeros((len(sizes), len(sizes)))
     varying = np.flatnonzero(sizes)
@@ -252,7 +252,7 @@ def associate(columns: Columns) -> NDArray[np.float64]:
 
 
 def _basis(column: NDArray[np.float64], *, is_labels: bool) -> NDArray[np.float64]:
-    """Return orthonormal vectors without mean for what a feature can tell, shape (n_rows, d)."""
+    """Return orthonormal vectors without mean for what a feature says, shape (n_rows, d)."""
     levels, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
     if len(levels) < 2:
         return np.empty((len(column), 0))

@@ -20,9 +20,9 @@ from umfi.importance.pairs import PairEffects, find_pair_effects
 from umfi.importance.study import Study
 from umfi.importance.ultra_marginal import refuse_large_groups
 from umfi.inference import (
-    MAX_INTERVAL_SHARE,
+    MAX_INTERVAL_FRACTION,
+    MIN_INTERVAL_FRACTION,
     MIN_INTERVAL_REPEATS,
-    MIN_INTERVAL_SHARE,
     adjust_p_values,
     subsampling_interval,
     subsampling_test,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Partners", "partners"]
 
 PAIRS = "pairs"
-# How far what is found moves with the number of rows is told from all rows: one run for so many
+# How far what is found moves with the number of rows shows in all rows: one run for so many
 # repeats.
 REPEATS_PER_WHOLE = 5
 # Less than this is as good as nothing: fitted main effects leave some thousandths that can pass for
@@ -65,7 +65,7 @@ class Partners(Printed):
     table : DataFrame, one row for each feature and partner
         ``feature, partner``;
 
-        ``sharing``, by how much R² the feature's importance falls when what the partner tells
+        ``sharing``, by how much R² the feature's importance falls when what the partner says
         about it is removed as well, its 95 % interval ``sharing_low, sharing_high``,
         ``sharing_p_value``, ``sharing_q_value`` and ``shares``;
 
@@ -165,17 +165,17 @@ def partners(
 
     Notes
     -----
-    For a feature x and a partner z, S are all others without what they tell about x and z.
+    For a feature x and a partner z, S are all others without what they say about x and z.
 
     Subsamples show how sure it is: there must be 20 repeats or more of a fifth to four fifths of
     the rows. The power must measure R²; classes are predicted as indicators, so a classifier cannot
     be one.
 
-    Sharing is by how much nu(S, x) falls when what z tells about x is removed from x, beyond what
-    removing a permuted copy of z takes. It can be negative, where z tells what in x is not about
+    Sharing is by how much nu(S, x) falls when what z says about x is removed from x, beyond what
+    removing a permuted copy of z takes. It can be negative, where z explains what in x is not about
     the response.
 
-    Interaction is the joint importance of the pair above the sum: with z' = z without what x tells
+    Interaction is the joint importance of the pair above the sum: with z' = z without what x says
     about it, by how much nu(S, x, z') - nu(S, x', z'), x' being a permuted copy of x, exceeds the
     same with a permuted copy of z'. What x, z and the copy say each by itself is taken out of the
     response first: a function of z alone is no interaction, and how well a model learns x depends
@@ -184,7 +184,7 @@ def partners(
     some of it counts as said by each.
 
     p-values are one-sided, by a t distribution: the estimate of all rows beside its standard error,
-    which the subsamples tell. They are cautious: single runs on subsamples vary more than the mean
+    which the subsamples show. They are cautious: single runs on subsamples vary more than the mean
     of the runs on all rows does.
 
     Examples
@@ -296,10 +296,10 @@ def _add_verdicts(table: pd.DataFrame, alpha: float) -> pd.DataFrame:
     p_values = np.concatenate([table[f"{name}_p_value"].to_numpy() for name in VERDICTS])
     adjusted = np.split(adjust_p_values(p_values, "fdr"), len(VERDICTS))
     for (name, verdict), q_values in zip(VERDICTS.items(), adjusted, strict=True):
-        place = list(table).index(f"{name}_p_value") + 1
-        table.insert(place, f"{name}_q_value", q_values)
+        position = list(table).index(f"{name}_p_value") + 1
+        table.insert(position, f"{name}_q_value", q_values)
         is_found = (q_values <= alpha) & (table[name] > NEGLIGIBLE_EFFECT)
-        table.insert(place + 1, verdict, is_found)
+        table.insert(position + 1, verdict, is_found)
     return table
 
 
@@ -340,11 +340,11 @@ def _refuse_power(study: Study) -> None:
 def _refuse_rows(study: Study) -> None:
     """Raise if the repeats do not show how sure it is."""
     fraction = study.n_rows_each / study.columns.n_rows
-    is_fitting = MIN_INTERVAL_SHARE <= fraction <= MAX_INTERVAL_SHARE
+    is_fitting = MIN_INTERVAL_FRACTION <= fraction <= MAX_INTERVAL_FRACTION
     if not is_fitting or study.repeats < MIN_INTERVAL_REPEATS:
         raise InputError(
-            f"partners needs subsamples to tell how sure it is: pass subsample=0.5 "
-            f"({MIN_INTERVAL_SHARE} to {MAX_INTERVAL_SHARE}) and repeats={MIN_INTERVAL_REPEATS} or "
-            "more.",
+            "partners needs subsamples to show how sure it is: pass subsample=0.5 "
+            f"({MIN_INTERVAL_FRACTION} to {MAX_INTERVAL_FRACTION}) and "
+            f"repeats={MIN_INTERVAL_REPEATS} or more.",
             argument="subsample",
         )

@@ -70,7 +70,7 @@ def permutation(X: Any, y: Any, **options: Unpack[CommonOptions]) -> ImportanceR
     Notes
     -----
     ``power`` must be a forest: ``"forest"``, ``"extra-trees"`` or a ``ForestPower``. Copies of a
-    feature share its importance, because a tree uses one or the other.
+    feature divide its importance between them, because a tree uses one or the other.
 
     Examples
     --------

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from umfi.errors import InputError, check_level, unknown_name
 from umfi.importance.display import PARTS, Printed, Shown, note_importances, show_importances
 from umfi.inference import (
-    MAX_INTERVAL_SHARE,
+    MAX_INTERVAL_FRACTION,
+    MIN_INTERVAL_FRACTION,
     MIN_INTERVAL_REPEATS,
-    MIN_INTERVAL_SHARE,
     adjust_p_values,
     row_interval,
 )
@@ -89,14 +89,14 @@ class ImportanceResult(Printed):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a feature, largest first, with what was asked for.
+        """One row per feature, largest first, with what was asked for.
 
         ``feature, importance``; ``low, high``, the 95 % interval of :meth:`intervals`; ``spread``,
         the standard deviation over the repeats where there are several, which is not a confidence
         interval; and after a test ``p_value``, ``q_value``
         (adjusted for the false discovery rate), ``related`` (at the test's level), ``tail`` (the
         p-value is read off a fitted tail), ``leakage`` and ``leaks`` (do not trust the p-value:
-        the other features tell more about the feature than about its permuted copies); and
+        the other features predict more of the feature than of its permuted copies); and
         ``remover``, where it was chosen for each feature. Of :func:`umfi.decompose` also
         ``alone, together, irreplaceable, replaceable``, each with ``_low`` and ``_high`` where
         there are intervals, and with ``_p_value`` where it was tested.
@@ -175,7 +175,7 @@ class ImportanceResult(Printed):
         if found["low"].isna().all():
             raise InputError(
                 f"There are no intervals, because this method or power only scores: run it with "
-                f"subsample=0.5 ({MIN_INTERVAL_SHARE} to {MAX_INTERVAL_SHARE}) and "
+                f"subsample=0.5 ({MIN_INTERVAL_FRACTION} to {MAX_INTERVAL_FRACTION}) and "
                 f"repeats={MIN_INTERVAL_REPEATS} or more."
             )
         return found[["feature", "low", "high"]]
@@ -278,7 +278,7 @@ class ImportanceResult(Printed):
         ----------
         path : path of the HTML file; missing folders are made
         X : frame or array, optional
-            The features, for a picture of what they tell of each other.
+            The features, for a picture of how they are associated.
 
         Examples
         --------

@@ -15,7 +15,7 @@ from umfi.data.contracts import DependenceRemover, ProtocolName
 from umfi.data.ranked import rank_in_blocks
 from umfi.errors import InputError
 from umfi.execution import Streams
-from umfi.importance.features import Feature
+from umfi.importance.features import Feature, drop_constant, find_distinct
 from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
 from umfi.importance.scoring import LinearFits, score_in_context
@@ -120,10 +120,9 @@ class UnrelatedContexts:
         refuse_large_groups(study)
         study.refuse_columns()
         chosen = find_remover(study.arguments["remover"], protocol)
-        is_used = np.ones(columns.n_columns, dtype=bool)
-        if protocol != "paper":
-            is_original = columns.first_copies() == np.arange(columns.n_columns)
-            is_used = is_original & ~columns.is_constant()
+        is_used = find_distinct(columns)
+        if protocol == "paper":
+            is_used = np.ones(columns.n_columns, dtype=bool)
         # Forests look at ranks, and removal pair by pair at no other column.
         needs_ranks_only = (
             protocol != "paper"
@@ -150,9 +149,7 @@ class UnrelatedContexts:
             n_front = n_together * candidates[0].n_columns
             return rank_in_blocks(columns, others, remove, n_front=n_front)
         unrelated = remove(columns.select(others))
-        if self.protocol == "paper":
-            return unrelated
-        return unrelated.select(np.flatnonzero(~unrelated.is_constant()))
+        return unrelated if self.protocol == "paper" else drop_constant(unrelated)
 
     def _remove(
         self, candidates: Sequence[Columns], stream: tuple[str | int, ...], others: Columns
