@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,7 +15,7 @@ from umfi.errors import UntestableError
 from umfi.importance.features import Feature
 from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
-from umfi.importance.scoring import score_in_context
+from umfi.importance.scoring import score_and_test, score_feature
 from umfi.importance.study import Study
 from umfi.importance.testing import FeatureTests
 from umfi.removal.regression import centre
@@ -70,7 +71,7 @@ def ablation(
     if options["test"] is not None:
         refuse_test(study.columns)
     tests = [FeatureTests(all_others, candidates_of=conditional_candidates)]
-    return score_in_context(study, all_others, tests)
+    return score_and_test(study, partial(score_feature, study, all_others), tests)
 
 
 def all_others(columns: Columns, feature: Feature, *_: Any) -> Columns:

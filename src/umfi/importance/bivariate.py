@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Unpack
 
 from umfi.data.columns import Columns
 from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
-from umfi.importance.scoring import score_in_context
+from umfi.importance.scoring import score_and_test, score_feature
 from umfi.importance.study import Study
 from umfi.importance.testing import FeatureTests
 
@@ -45,7 +46,7 @@ def bivariate(
     study = Study.prepare("bivariate", X, y, {"protocol": protocol}, options)
     # There is no context that could leak.
     tests = [FeatureTests(no_others, is_leakage_measured=False)]
-    return score_in_context(study, no_others, tests)
+    return score_and_test(study, partial(score_feature, study, no_others), tests)
 
 
 def no_others(columns: Columns, *_: Any) -> Columns:

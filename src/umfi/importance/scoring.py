@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,14 +42,17 @@ from umfi.power.measures import find_measure
 from umfi.removal import find_donors
 
 __all__ = [
+    "FEATURES_PER_BLOCK",
     "LinearFits",
+    "ScoreTask",
     "assemble_scores",
     "collect_scores",
     "compare",
     "compare_in_closed_form",
     "make_candidates",
     "score_and_test",
-    "score_in_context",
+    "score_block",
+    "score_feature",
 ]
 
 # The authors floor accuracy at a half whatever the classes; kept for comparison with their package.
@@ -94,29 +96,6 @@ class LinearFits:
         )
 
 
-def score_in_context(
-    study: Study,
-    context_of: ContextOf,
-    tests: Sequence[FeatureTests],
-    *,
-    linear: LinearFits | None = None,
-) -> ImportanceResult:
-    """Return the importance of each feature when it is added to a context of other columns.
-
-    Parameters
-    ----------
-    study : Study
-    context_of : callable
-    tests : sequence of FeatureTests
-    linear : LinearFits, optional
-        Scores candidates without a context.
-    """
-    if linear is not None:
-        work: Callable[[ScoreTask], Any] = partial(score_block, study, linear)
-        return score_and_test(study, work, tests, block_size=FEATURES_PER_BLOCK)
-    return score_and_test(study, partial(score_feature, study, context_of), tests)
-
-
 def score_and_test(
     study: Study,
     work: Callable[[ScoreTask], Any],
@@ -127,19 +106,9 @@ def score_and_test(
 ) -> ImportanceResult:
     """Return the result of scoring and testing features.
 
-    Every feature is scored once before any is tested, and the other repeats come last: when time is
-    short, it goes to the features that are not yet decided.
-
-    Parameters
-    ----------
-    study : Study
-    work : callable
-        From a task to the scores of each part of the importance, by index of the feature.
-    tests : sequence of FeatureTests
-    assembler : callable, optional
-        Makes the result; :func:`assemble_scores` by default.
-    block_size : int
-        How many features a task scores.
+    The work of a task gives the scores of each part of the importance, by index of the feature, for
+    a block of features. Every feature is scored once before any is tested, and the other repeats
+    come last: when time is short, it goes to the features that are not yet decided.
     """
     if study.settings["test"] is not None:
         study = study.with_facts(notes=note_tests(study, tests))

@@ -143,19 +143,8 @@ def assemble(
 ) -> ImportanceResult:
     """Return the result of a run that is complete, stopped early, or going on.
 
-    Parameters
-    ----------
-    specification : Specification
-    assembler, answers_of : callable
-    reason : str, optional
-        Why answers may be missing, as the beginning of a sentence.
-    is_part : bool
-        Whether other machines do the rest of the tasks.
-
-    Raises
-    ------
-    InputError
-        If no feature has an importance yet.
+    The reason why answers may be missing is the beginning of a sentence; of a run that is part of
+    another, other machines do the rest. Raises if no feature has an importance yet.
     """
     result, undone = assembler(specification, answers_of)
     n_repeats = result.scores.groupby("feature")["repeat"].nunique()

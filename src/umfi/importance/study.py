@@ -112,19 +112,10 @@ class Study:
         *,
         power_task: Task | None = None,
     ) -> Study:
-        """Return the study, or raise before anything long starts.
+        """Return the study of a table and response, or raise before anything long starts.
 
-        Parameters
-        ----------
-        method : str
-        X, y
-            The table and the response; only :func:`umfi.diagnose` does without.
-        own : dict
-            The arguments of the method itself.
-        options : dict
-            Those that it shares with others; see :mod:`umfi.importance.options`.
-        power_task : {"regression", "classification"}, optional
-            What the power is used for, if that is not the task of the response.
+        From the method's own arguments and the options of :mod:`umfi.importance.options`; the power
+        is used for another task than the response's if one is given.
         """
         own = check_arguments(own, options)
         # The clock starts here.

@@ -18,7 +18,13 @@ from umfi.execution import Streams
 from umfi.importance.features import Feature, drop_constant, find_distinct
 from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
-from umfi.importance.scoring import LinearFits, score_in_context
+from umfi.importance.scoring import (
+    FEATURES_PER_BLOCK,
+    LinearFits,
+    score_and_test,
+    score_block,
+    score_feature,
+)
 from umfi.importance.study import Study
 from umfi.importance.testing import FeatureTests
 from umfi.power import ForestPower, LinearPower
@@ -88,7 +94,10 @@ def ultra_marginal(
     contexts = UnrelatedContexts.prepare(study)
     linear = contexts.find_linear_fits(study)
     tests = [FeatureTests(contexts.make, linear=linear)]
-    return score_in_context(study, contexts.make, tests, linear=linear)
+    if linear is not None:
+        work = partial(score_block, study, linear)
+        return score_and_test(study, work, tests, block_size=FEATURES_PER_BLOCK)
+    return score_and_test(study, partial(score_feature, study, contexts.make), tests)
 
 
 @dataclass(frozen=True, eq=False)
