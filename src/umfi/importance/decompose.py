@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
 
 from umfi.data.columns import Columns
 from umfi.data.contracts import DependenceRemover
@@ -97,7 +99,7 @@ def decompose(
     contexts = UnrelatedContexts.prepare(study)
     linear = contexts.find_linear_fits(study)
     # Neither no context nor a shuffled one can leak.
-    context_alone = no_others if linear is not None else ShuffledContexts(contexts).make
+    context_alone = no_others if linear is not None else partial(make_shuffled, contexts)
     tests = [
         FeatureTests(contexts.make, linear=linear),
         FeatureTests(context_alone, part="alone", is_leakage_measured=False),
@@ -119,26 +121,20 @@ def decompose(
     return score_and_test(study, work, tests, assembler=assemble_parts)
 
 
-@dataclass(frozen=True, eq=False)
-class ShuffledContexts:
-    """Makes S with its rows shuffled, which carries no information about anything."""
+def make_shuffled(
+    contexts: UnrelatedContexts,
+    columns: Columns,
+    feature: Feature,
+    candidates: Sequence[Columns],
+    stream: tuple[str | int, ...],
+) -> Columns:
+    """Return S with its rows shuffled, which carries no information about anything."""
+    unrelated = contexts.make(columns, feature, candidates, stream)
+    return _shuffle(unrelated, contexts.streams.generator(*stream, "context"))
 
-    contexts: UnrelatedContexts
 
-    def make(
-        self,
-        columns: Columns,
-        feature: Feature,
-        candidates: Sequence[Columns],
-        stream: tuple[str | int, ...],
-    ) -> Columns:
-        """Return the shuffled S of a feature."""
-        return self.shuffle(self.contexts.make(columns, feature, candidates, stream), stream)
-
-    def shuffle(self, unrelated: Columns, stream: tuple[str | int, ...]) -> Columns:
-        """Return S with its rows shuffled."""
-        rng = self.contexts.streams.generator(*stream, "context")
-        return unrelated.take_rows(rng.permutation(unrelated.n_rows))
+def _shuffle(columns: Columns, rng: np.random.Generator) -> Columns:
+    return columns.take_rows(rng.permutation(columns.n_rows))
 
 
 def score_parts(
@@ -155,7 +151,8 @@ def score_parts(
     if linear is None:
         unrelated = contexts.make(columns, feature, candidates, stream)
         importance = compare_in(unrelated)
-        alone = compare_in(ShuffledContexts(contexts).shuffle(unrelated, stream))
+        rng = study.streams.generator(*stream, "context")
+        alone = compare_in(_shuffle(unrelated, rng))
     else:
         [importance] = compare_in_closed_form(study, linear, [feature], task.repeat)
         alone = compare_in(no_others(columns))
