@@ -52,7 +52,7 @@ class Comparison(Printed):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a feature, a column of importances for each result, sorted by the first."""
+        """One row per feature, a column of importances for each result, sorted by the first."""
         import pandas as pd
 
         table = pd.DataFrame({name: result.importances for name, result in self.results.items()})

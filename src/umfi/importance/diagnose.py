@@ -106,7 +106,7 @@ class Diagnosis:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One row a remover: numbers of verdicts and means."""
+        """One row per remover: numbers of verdicts and means."""
         import pandas as pd
 
         rows = []

@@ -117,44 +117,44 @@ def assemble_subsets(
     scores = answers_of(SUBSETS)
     used, largest = _find_used(specification)
 
-    def is_complete(run: int, size: int) -> bool:
-        return all((run, *subset) in scores for subset in combinations(used, size))
+    def is_complete(repeat: int, size: int) -> bool:
+        return all((repeat, *subset) in scores for subset in combinations(used, size))
 
-    def largest_context(run: int) -> int:
+    def largest_context(repeat: int) -> int:
         """Return how large contexts can be for all sets to be known, -2 if none are."""
-        sizes = (size for size in range(largest + 2) if not is_complete(run, size))
+        sizes = (size for size in range(largest + 2) if not is_complete(repeat, size))
         return next(sizes, largest + 2) - 2
 
     undone = []
-    contexts = {run: largest_context(run) for run in range(specification.repeats)}
-    runs = [run for run, context in contexts.items() if context == largest]
+    contexts = {repeat: largest_context(repeat) for repeat in range(specification.repeats)}
+    repeats = [repeat for repeat, context in contexts.items() if context == largest]
     context = largest
-    if not runs and contexts[0] >= 0:
-        runs, context = [0], contexts[0]
+    if not repeats and contexts[0] >= 0:
+        repeats, context = [0], contexts[0]
         size = "one feature" if context == 1 else f"{context} features"
         undone.append(f"sets S of at most {size} were looked at")
 
-    def best(feature: int, run: int) -> tuple[tuple[int, ...], ScorePair]:
+    def best(feature: int, repeat: int) -> tuple[tuple[int, ...], ScorePair]:
         source = specification.representatives[feature]
-        nothing = scores[run,]
+        nothing = scores[repeat,]
         if specification.features[feature].is_constant:
             return (), ScorePair.difference(nothing, nothing)
         pairs = []
         for subset in _contexts(used, source, context):
-            score_with = scores[run, *sorted((*subset, source))]
-            score_without = scores[run, *subset]
+            score_with = scores[repeat, *sorted((*subset, source))]
+            score_without = scores[repeat, *subset]
             gain = max(score_with, nothing) - max(score_without, nothing)
             pairs.append((subset, ScorePair(score_with, score_without, gain)))
         return max(pairs, key=lambda pair: pair[1].importance)
 
     rows = [
-        (feature, run, *best(feature, run))
-        for run in runs
+        (feature, repeat, *best(feature, repeat))
+        for repeat in repeats
         for feature in range(len(specification.features))
     ]
     names = [feature.name for feature in specification.features]
     result = specification.result(
-        ((feature, run, pair) for feature, run, _, pair in rows),
+        ((feature, repeat, pair) for feature, repeat, _, pair in rows),
         columns={"context": [[names[index] for index in context] for _, _, context, _ in rows]},
     )
     return result, undone

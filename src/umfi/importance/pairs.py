@@ -33,7 +33,7 @@ BLUR = 0.02
 
 
 class PairEffects(NamedTuple):
-    """What was found of a pair in one run, in R².
+    """What was found of a pair in one repeat, in R².
 
     Attributes
     ----------
@@ -48,17 +48,17 @@ class PairEffects(NamedTuple):
 
 
 def find_pair_effects(
-    study: Study, remover: DependenceRemover, feature: Feature, partner: Feature, run: int
+    study: Study, remover: DependenceRemover, feature: Feature, partner: Feature, repeat: int
 ) -> PairEffects:
-    """Return what a feature and a partner have in common and say together, in the rows of one run.
+    """Return what two features have in common and say together, in the rows of one repeat.
 
     All that is compared comes in two: with the partner, and with a permuted copy of it.
     """
-    columns, target = study.rows_of(run)
+    columns, target = study.rows_of(repeat)
     responses = centred_responses(target)
     if not responses.any():  # A subsample may miss all variation.
         return PairEffects(0.0, 0.0)
-    pair = _Pair(study, remover, (feature.name, partner.name, run))
+    pair = _Pair(study, remover, (feature.name, partner.name, repeat))
     own = columns.select(feature.positions)
     rows = pair.generator("permutation").permutation(columns.n_rows)
     candidates = with_copies(columns.select(partner.positions), [rows])
@@ -71,7 +71,7 @@ def find_pair_effects(
 
 
 class _Pair(NamedTuple):
-    """How the columns of one pair and run are transformed and scored.
+    """How the columns of one pair and repeat are transformed and scored.
 
     Attributes
     ----------

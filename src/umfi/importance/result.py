@@ -198,7 +198,7 @@ class ImportanceResult(Printed):
     def parts(self, level: float = 0.95) -> pd.DataFrame:
         """Return what importances consist of: ``feature, part, estimate, low, high, p_value``.
 
-        Four rows a feature; see :func:`umfi.decompose`. Intervals at the level, and p-values of
+        Four rows per feature; see :func:`umfi.decompose`. Intervals at the level, and p-values of
         ``alone`` and ``irreplaceable``, are missing where they were not asked for.
 
         Examples
@@ -222,7 +222,7 @@ class ImportanceResult(Printed):
         return parts.assign(p_value=p_values.reindex(keys).to_numpy())
 
     def _wide_parts(self) -> pd.DataFrame:
-        """Return the parts for the table, one row a feature."""
+        """Return the parts for the table, one row per feature."""
         import pandas as pd
 
         parts = self.parts()
