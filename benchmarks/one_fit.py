@@ -25,7 +25,7 @@ from umfi.data.columns import Columns
 from umfi.data.frames import read_columns
 from umfi.data.reading import read_table
 from umfi.data.target import Target, read_target
-from umfi.importance.trials import SETTLED_P_VALUE
+from umfi.inference.sequential import SETTLED_P_VALUE
 from umfi.power import Averages, ForestPower, predicting
 from umfi.power.measures import score_rows
 from umfi.removal import find_remover

@@ -14,8 +14,8 @@ from .importance import permutation as permutation
 from .importance import ultra_marginal as ultra_marginal
 from .importance.comparison import Comparison as Comparison
 from .importance.comparison import compare as compare
-from .importance.diagnosis import Diagnosis as Diagnosis
-from .importance.partnership import Partners as Partners
+from .importance.diagnose import Diagnosis as Diagnosis
+from .importance.partners import Partners as Partners
 from .importance.result import ImportanceResult as ImportanceResult
 from .importance.result import load_result as load_result
 from .importance.status import RunStatus as RunStatus

@@ -26,6 +26,9 @@ from umfi.inference import CONTROLS
 
 __all__ = ["UltraMarginalSelector"]
 
+# Parameters that say which features are selected; all others are those of the method.
+SELECTING = ("top", "threshold", "control")
+
 
 class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Keeps features by their ultra-marginal importance, as a step of a scikit-learn pipeline.
@@ -49,8 +52,8 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     max_permutations : int
         At most so many permuted copies for a feature.
     remover : {"joint", "linear", "transport", "chained"} or object, optional
-        What takes from the other features all that they tell about one; by default ``"transport"``,
-        and ``"linear"`` if the power is linear.
+        What removes from the other features all that they say about one; by default
+        ``"joint"``, and ``"linear"`` if the power is linear.
     protocol : {"one-fit", "matched", "paper"}, optional
         How the two scores of an importance are made comparable; ``"paper"`` has no test.
     power : str, ForestPower or other power, scikit-learn estimator or callable
@@ -67,7 +70,7 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     repeats : int
         How often everything is run, each time with fresh seeds and a fresh subsample.
     subsample : int or float, optional
-        Rows drawn without replacement for each repeat: a number, or a share between 0 and 1.
+        Rows drawn without replacement for each repeat: a number, or a fraction between 0 and 1.
     random_state : None, int, RandomState, Generator or SeedSequence
         The same seed gives the same numbers whatever the number of workers.
     n_jobs : int, optional
@@ -155,25 +158,11 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         test = self._check_rule()
         table, response = self._read(X, y)
-        result = ultra_marginal(
-            table,
-            response,
-            remover=self.remover,
-            protocol=self.protocol,
-            test=test,
-            max_permutations=self.max_permutations,
-            alpha=self.alpha,
-            task=self.task,
-            power=self.power,
-            kinds=self.kinds,
-            missing=self.missing,
-            repeats=self.repeats,
-            subsample=self.subsample,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            executor=self.executor,
-            progress=False,  # Steps of a pipeline are silent.
-        )
+        options = self.get_params(deep=False) | {"test": test}
+        for name in SELECTING:
+            del options[name]
+        # Steps of a pipeline are silent.
+        result = ultra_marginal(table, response, **options, progress=False)
         self.result_: ImportanceResult = result
         self.importances_: NDArray[np.float64] = result.importances.to_numpy()
         self.support_: NDArray[np.bool_] = self._select(result)

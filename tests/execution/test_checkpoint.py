@@ -85,7 +85,7 @@ def described_alike(monkeypatch):
     def describe_power(value, *arguments):
         return "stopping" if isinstance(value, StoppingPower) else describe(value, *arguments)
 
-    monkeypatch.setattr("umfi.importance.problem.describe", describe_power)
+    monkeypatch.setattr("umfi.importance.study.describe", describe_power)
     monkeypatch.setattr(StoppingPower, "__repr__", lambda self: "StoppingPower()")
 
 
@@ -294,7 +294,7 @@ def test_another_method_and_another_version_are_refused(tmp_path, monkeypatch):
     umfi.bivariate(X, y, random_state=5, power=POWER, checkpoint=path)
     with pytest.raises(umfi.InputError, match="method was 'bivariate' and is now 'ablation'"):
         umfi.ablation(X, y, random_state=5, power=POWER, checkpoint=path)
-    monkeypatch.setattr("umfi.importance.problem.source_digest", lambda: "other code")
+    monkeypatch.setattr("umfi.importance.study.source_digest", lambda: "other code")
     with pytest.raises(umfi.InputError, match=r"umfi was .* and is now .*other code"):
         umfi.bivariate(X, y, random_state=5, power=POWER, checkpoint=path)
 

@@ -124,7 +124,7 @@ def test_time_goes_to_every_feature_once_and_then_to_those_that_are_undecided(ta
             done.append((stage, set(answers)))
             return answers
 
-    monkeypatch.setattr("umfi.importance.problem.Runner", NotingRunner)
+    monkeypatch.setattr("umfi.importance.study.Runner", NotingRunner)
     result = umfi.ultra_marginal(
         *table,
         power=umfi.ForestPower(n_trees=60),

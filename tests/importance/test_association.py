@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from umfi.data.frames import read_columns
-from umfi.importance.association import associate
+from umfi.importance.pairs import associate
 
 RNG = np.random.default_rng(0)
 N_ROWS = 200

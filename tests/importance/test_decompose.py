@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.importance.parts import PARTS
+from umfi.importance.display import PARTS
 
 
 @pytest.fixture(scope="module")

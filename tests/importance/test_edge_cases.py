@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.importance.problem import Problem
+from umfi.importance.options import DEFAULTS
+from umfi.importance.study import Study
 
 METHODS = [
     umfi.ultra_marginal,
@@ -138,26 +139,12 @@ def test_a_share_of_all_rows_is_all_rows(table):
 
 def test_rows_of_a_repeat_are_drawn_once_and_few_repeats_are_kept():
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
-    problem = Problem.check(
-        "bivariate",
-        X,
-        y,
-        task="auto",
-        power="forest",
-        kinds=None,
-        repeats=5,
-        subsample=0.5,
-        random_state=0,
-        n_jobs=1,
-        executor=None,
-        progress=False,
-        checkpoint=None,
-        time_limit=None,
-    )
-    first, _ = problem.rows_of(0)
-    assert problem.rows_of(0)[0] is first
+    options = DEFAULTS | {"repeats": 5, "subsample": 0.5, "random_state": 0}
+    study = Study.prepare("bivariate", X, y, {}, options)
+    first, _ = study.rows_of(0)
+    assert study.rows_of(0)[0] is first
     for repeat in range(1, 5):
-        assert problem.rows_of(repeat)[0] is not first
-    assert len(problem.sampled) == 2
-    again, _ = problem.rows_of(0)
+        assert study.rows_of(repeat)[0] is not first
+    assert len(study.sampled.made) == 2
+    again, _ = study.rows_of(0)
     assert (again.values == first.values).all()

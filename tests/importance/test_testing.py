@@ -11,8 +11,7 @@ from sklearn.linear_model import LogisticRegression
 import umfi
 from tests.conftest import needs_data
 from umfi.errors import InputError
-from umfi.importance.features import Feature
-from umfi.importance.trials import Plan, _batch_sizes
+from umfi.inference.sequential import SequentialDesign
 
 POWER = umfi.ForestPower(n_trees=50)
 REMOVERS = ["linear", "transport"]
@@ -166,10 +165,10 @@ def test_the_test_looks_at_all_rows_and_repeats_at_theirs():
 @pytest.mark.parametrize("n_rows", [20, 90, 150, 1000])
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_batches_hold_as_many_copies_as_the_rows_bear(n_rows, n_columns):
-    feature = Feature("x", tuple(range(n_columns)), is_constant=False, n_directions=n_columns)
     most = max(3, min(19, n_rows // (15 * n_columns) - 1))
     for n_permutations in range(1, 200):
-        sizes = _batch_sizes(Plan(n_permutations, 0.05, True), n_rows, feature)
+        design = SequentialDesign(n_permutations, 0.05, is_sequential=True)
+        sizes = design.batch_sizes(n_rows, n_columns)
         assert sum(sizes) == n_permutations
         assert max(sizes) <= most
         # From the second batch on a score needs another to be compared with.
@@ -356,7 +355,7 @@ def test_bivariate_has_a_test_too():
 
 @pytest.mark.parametrize("method", [umfi.ultra_marginal, umfi.bivariate, umfi.decompose])
 def test_very_long_tables_are_tested_on_rows_drawn_at_random(method, monkeypatch):
-    monkeypatch.setattr("umfi.importance.trials.MAX_TEST_ROWS", 150)
+    monkeypatch.setattr("umfi.inference.sequential.MAX_TEST_ROWS", 150)
     X, y = umfi.datasets.simulate("correlation", n=300, random_state=0)
     found = run(X, y, method, n_jobs=1)
     assert any(note.startswith("Tests take 150 of the 300 rows") for note in found.notes)

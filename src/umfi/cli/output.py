@@ -167,7 +167,7 @@ class Progress(NamedTuple):
         n_done = sum(len(answers) for one in stored for answers in one.answers.values())
         if n_done:
             say(f"Going on from {path}: {n_done:,} tasks are done.")
-        repeats = max((int(one.outline.get("repeats", 0)) for one in stored), default=0)
+        repeats = max((int(one.outline["settings"].get("repeats", 0)) for one in stored), default=0)
         return cls(path, is_own, repeats)
 
     @contextmanager
@@ -284,7 +284,7 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
     """Return what is shown of a result, as text: whatever was computed."""
     import pandas as pd
 
-    from umfi.importance.parts import describe_parts
+    from umfi.importance.display import describe_parts
 
     table = result.table
     shown = pd.DataFrame({"feature": table["feature"].astype(str)})

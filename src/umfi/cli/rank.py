@@ -23,7 +23,7 @@ from umfi.cli.output import (
     say,
 )
 from umfi.errors import InputError, UntestableError, unknown_name
-from umfi.importance.result import TESTED_METHODS
+from umfi.importance import METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,16 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["demo", "rank"]
 
-METHODS = (
-    "ultra_marginal",
-    "decompose",
-    "marginal_contribution",
-    "ablation",
-    "bivariate",
-    "permutation",
-    "conditional_permutation",
-)
-REMOVING_METHODS = ("ultra_marginal", "decompose")
+TESTED_METHODS = tuple(name for name, method in METHODS.items() if method.is_tested)
+REMOVING_METHODS = tuple(name for name, method in METHODS.items() if method.removes)
 TESTS = ("permutation", "full-permutation", "none")
 DEFAULT_PERMUTATIONS = 199
 # Of methods without intervals, whose spread over repeats says how far chance goes.
@@ -64,7 +56,7 @@ def rank(
     data: options.Data,
     target: options.Target,
     out: options.Out = None,
-    method: Method = METHODS[0],
+    method: Method = "ultra_marginal",
     groups: options.Groups = None,
     task: options.Task = "auto",
     remover: options.Remover = None,

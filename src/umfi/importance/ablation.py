@@ -2,55 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from umfi.data.columns import Columns, Kind
-from umfi.data.contracts import ProtocolName, check_protocol
 from umfi.errors import UntestableError
-from umfi.importance.features import Feature, Groups
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
-from umfi.importance.protocols import check_groups, compare_in_context
+from umfi.importance.features import Feature
+from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
-from umfi.importance.testing import Contest, run_test
-from umfi.importance.trials import check_test
+from umfi.importance.scoring import score_and_test, score_feature
+from umfi.importance.study import Study
+from umfi.importance.testing import FeatureTests
 from umfi.removal.regression import centre
 
-__all__ = ["ablation", "all_others", "make_contest", "refuse_test"]
+__all__ = ["ablation", "all_others", "conditional_candidates", "refuse_test"]
 
-# Fewer leave too little of a feature that the others do not tell by chance.
+# Fewer leave too little of a feature that the others do not predict by chance.
 ROWS_PER_COLUMN = 4
 # A rest this small beside the column is rounding.
-NEGLIGIBLE_SHARE = 1e-8
+NEGLIGIBLE_FRACTION = 1e-8
 
 
-@with_common_parameters
+@with_options(OptionsWithTest)
 def ablation(
-    X: Any,
-    y: Any,
-    *,
-    protocol: str | None = None,
-    test: str | None = None,
-    max_permutations: int = 199,
-    alpha: float = 0.05,
-    groups: Groups | None = None,
-    task: str = "auto",
-    power: Any = "forest",
-    kinds: Mapping[str, str] | None = None,
-    missing: str = "error",
-    repeats: int = 1,
-    subsample: int | float | None = None,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    executor: Any = None,
-    progress: bool | None = None,
-    checkpoint: Any = None,
-    time_limit: float | str | None = None,
+    X: Any, y: Any, *, protocol: str | None = None, **options: Unpack[OptionsWithTest]
 ) -> ImportanceResult:
     """Return what each feature adds to all others: nu(F) - nu(F without x).
 
@@ -65,16 +45,19 @@ def ablation(
         second one is averaged over the values that the feature has in rows whose other features
         predict about the same of it. ``"matched"`` puts a permuted copy in the feature's place for
         the second score; ``"paper"`` drops it.
-    {test_parameters}
-    {groups_parameter}
     {common_parameters}
+
+    Returns
+    -------
+    ImportanceResult
 
     Notes
     -----
     The test asks whether the feature adds anything once the others are known, so its copies must
-    stand to the others as the feature does: what they tell linearly about the feature is kept,
-    and only the rest is permuted. A feature that others tell in full gets the p-value 1; what they
-    tell beyond the linear part is measured as leakage. The test needs four rows for each column.
+    stand to the others as the feature does: what they predict linearly of the feature stays,
+    and only the rest is permuted. A feature that others predict in full gets the p-value 1; what
+    they predict beyond the linear part is measured as leakage. The test needs four rows for each
+    column.
 
     Examples
     --------
@@ -83,64 +66,17 @@ def ablation(
     >>> umfi.ablation(X, y, random_state=0).table["feature"][0]
     'x2'
     """
-    checked_protocol = check_protocol(protocol)
-    check_groups(groups, checked_protocol)
-    check_test(test, max_permutations, alpha, checked_protocol)
-    problem = Problem.check(
-        "ablation",
-        X,
-        y,
-        protocol=checked_protocol,
-        test=test,
-        max_permutations=max_permutations,
-        alpha=alpha,
-        groups=groups,
-        task=task,
-        power=power,
-        kinds=kinds,
-        missing=missing,
-        repeats=repeats,
-        subsample=subsample,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        executor=executor,
-        progress=progress,
-        checkpoint=checkpoint,
-        time_limit=time_limit,
-    )
-    with problem:
-        problem.refuse_columns()
-        if test is not None:
-            refuse_test(problem.columns)
-
-        def run_tests() -> None:
-            if test is None:
-                return
-            # Copies of a column are told by each other, so each is tested for itself.
-            sampled = problem.take_test_rows()
-            run_test(sampled, make_contest(sampled), range(len(problem.features)))
-
-        scored = problem.outline.scored
-        settled: ProtocolName = problem.settings["protocol"]
-        return compare_in_context(problem, all_others, settled, scored, test=run_tests)
+    study = Study.prepare("ablation", X, y, {"protocol": protocol}, options)
+    study.refuse_columns()
+    if options["test"] is not None:
+        refuse_test(study.columns)
+    tests = [FeatureTests(all_others, candidates_of=conditional_candidates)]
+    return score_and_test(study, partial(score_feature, study, all_others), tests)
 
 
 def all_others(columns: Columns, feature: Feature, *_: Any) -> Columns:
     """Return the context of ablation: all other columns as they are."""
     return columns.without(feature.positions)
-
-
-def make_contest(problem: Problem) -> Contest:
-    """Return what the test of ablation compares: a feature and conditional copies of it."""
-
-    def contest(
-        feature: Feature, _: int, permutations: Sequence[NDArray[np.intp]]
-    ) -> tuple[Columns, list[Columns]]:
-        own = problem.columns.select(feature.positions)
-        others = all_others(problem.columns, feature)
-        return others, [own, *_conditional_copies(own, others, permutations)]
-
-    return contest
 
 
 def refuse_test(columns: Columns) -> None:
@@ -162,22 +98,23 @@ def refuse_test(columns: Columns) -> None:
         )
 
 
-def _conditional_copies(
-    feature: Columns, others: Columns, permutations: Sequence[NDArray[np.intp]]
+def conditional_candidates(
+    columns: Columns, feature: Feature, permutations: Sequence[NDArray[np.intp]]
 ) -> list[Columns]:
-    """Return copies that stand to the other columns as the feature does, if that is linear.
+    """Return a feature and copies that stand to the others as it does, if that is linear.
 
-    A copy is what the others tell about the feature plus the permuted rest. The rest is made
-    uncorrelated with the others again and stretched to its old size, as the feature's own is and
-    has; then the copy's values give way to the feature's own in the same order.
+    A copy is what the others predict linearly of the feature plus the permuted rest. The rest is
+    made uncorrelated with the others again and stretched to its old size, as the feature's own is
+    and has; then the copy's values give way to the feature's own in the same order.
     """
+    own, others = columns.select(feature.positions), all_others(columns, feature)
     basis = _find_basis(others)
-    centred = np.stack([centre(column) for column in feature.values.T], axis=1)
-    told = basis @ (basis.T @ centred)
-    rest = centred - told
+    centred = np.stack([centre(column) for column in own.values.T], axis=1)
+    predicted = basis @ (basis.T @ centred)
+    rest = centred - predicted
     sizes = np.linalg.norm(rest, axis=0)
-    sizes[sizes <= NEGLIGIBLE_SHARE * np.linalg.norm(centred, axis=0)] = 0.0
-    own_values = np.sort(feature.values, axis=0)
+    sizes[sizes <= NEGLIGIBLE_FRACTION * np.linalg.norm(centred, axis=0)] = 0.0
+    own_values = np.sort(own.values, axis=0)
     copies = []
     for rows in permutations:
         permuted = rest[rows]
@@ -185,11 +122,11 @@ def _conditional_copies(
         permuted -= basis @ (basis.T @ permuted)
         new_sizes = np.linalg.norm(permuted, axis=0)
         permuted *= np.divide(sizes, new_sizes, out=np.zeros_like(sizes), where=new_sizes > 0.0)
-        ranks = np.argsort(np.argsort(told + permuted, axis=0, kind="stable"), axis=0)
+        ranks = np.argsort(np.argsort(predicted + permuted, axis=0, kind="stable"), axis=0)
         values = np.take_along_axis(own_values, ranks, axis=0)
-        values[:, sizes == 0.0] = feature.values[:, sizes == 0.0]
-        copies.append(replace(feature, values=np.asfortranarray(values)))
-    return copies
+        values[:, sizes == 0.0] = own.values[:, sizes == 0.0]
+        copies.append(replace(own, values=np.asfortranarray(values)))
+    return [own, *copies]
 
 
 def _find_basis(columns: Columns) -> NDArray[np.float64]:
@@ -198,4 +135,4 @@ def _find_basis(columns: Columns) -> NDArray[np.float64]:
         return np.zeros((columns.n_rows, 0))
     centred = np.stack([centre(column) for column in columns.to_numbers().T], axis=1)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    return left[:, sizes > NEGLIGIBLE_SHARE * sizes[0]]
+    return left[:, sizes > NEGLIGIBLE_FRACTION * sizes[0]]

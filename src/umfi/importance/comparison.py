@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from umfi.data.contracts import PredictivePower
@@ -13,14 +11,8 @@ from umfi.data.target import read_target
 from umfi.errors import InputError, listed, unknown_name
 from umfi.execution import Budget, Streams
 from umfi.execution.checkpoint import Checkpoint, read_checkpoint
-from umfi.importance import (
-    ablation,
-    bivariate,
-    conditional_permutation,
-    marginal_contribution,
-    permutation,
-    ultra_marginal,
-)
+from umfi.importance import METHODS
+from umfi.importance.display import Printed, Shown
 from umfi.importance.result import ImportanceResult
 from umfi.power import ForestPower, find_power
 
@@ -28,25 +20,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["COMPARED", "Comparison", "compare"]
+__all__ = ["Comparison", "compare"]
 
-# By name, in the order in which they are compared.
-COMPARED: dict[str, Callable[..., ImportanceResult]] = {
-    "ultra_marginal": ultra_marginal,
-    "marginal_contribution": marginal_contribution,
-    "ablation": ablation,
-    "bivariate": bivariate,
-    "permutation": permutation,
-    "conditional_permutation": conditional_permutation,
-}
-# Marginal contribution takes long, so it is compared where it is asked for.
-DEFAULT_METHODS = ("ultra_marginal", "ablation", "bivariate", "permutation")
-# These look into the trees of a forest.
-FOREST_METHODS = ("permutation", "conditional_permutation")
+# What data and powers are given to.
+COMPARED = {name: method for name, method in METHODS.items() if method.is_compared}
+DEFAULT_METHODS = [name for name, method in COMPARED.items() if method.is_compared_by_default]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(Printed):
     """What :func:`umfi.compare` found.
 
     Attributes
@@ -70,7 +52,7 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a feature, a column of importances for each result, sorted by the first."""
+        """One row per feature, a column of importances for each result, sorted by the first."""
         import pandas as pd
 
         table = pd.DataFrame({name: result.importances for name, result in self.results.items()})
@@ -101,29 +83,17 @@ class Comparison:
         of_results = (note for result in self.results.values() for note in result.notes)
         return list(dict.fromkeys([*self.own_notes, *of_results]))
 
-    def __repr__(self) -> str:
-        """Return the table with what it is, in which units, and the notes."""
-        table = self._printed_table().to_string(index=False, float_format="{:.4f}".format)
-        return "\n".join([self._headline(), table, *(f"Note: {note}" for note in self.notes)])
-
-    def _repr_html_(self) -> str:
-        table = self._printed_table().to_html(index=False, float_format="{:.4f}".format, border=0)
-        small = "".join(f"<p><small>Note: {escape(note)}</small></p>" for note in self.notes)
-        return f"<div><p><b>{escape(self._headline())}</b></p>{table}{small}</div>"
-
-    def _headline(self) -> str:
+    def _show(self) -> Shown:
         settings = next(iter(self.results.values())).settings
-        return (
+        headline = (
             f"importances for {settings.get('target', 'y')!r} ({settings.get('n_rows', 0)} rows, "
             f"{settings.get('n_features', 0)} features)"
         )
-
-    def _printed_table(self) -> pd.DataFrame:
         units = {
             name: f"{name} [{result.settings.get('measure', 'score')}]"
             for name, result in self.results.items()
         }
-        return self.table.rename(columns=units)
+        return Shown([headline], self.table.rename(columns=units), None, self.notes)
 
 
 def compare(
@@ -183,10 +153,11 @@ def compare(
     if methods is None:
         found_powers = [find_power(power, found_task) for power in by_power.values()]
         are_forests = all(isinstance(power, ForestPower) for power in found_powers)
-        methods = [m for m in DEFAULT_METHODS if are_forests or m not in FOREST_METHODS]
+        for_forests = [name for name in DEFAULT_METHODS if COMPARED[name].needs_forest]
+        methods = DEFAULT_METHODS
         if not are_forests:
-            left_out = [m for m in DEFAULT_METHODS if m in FOREST_METHODS]
-            notes = (f"Left out, being for forests alone: {listed(left_out)}.",)
+            methods = [name for name in DEFAULT_METHODS if name not in for_forests]
+            notes = (f"Left out, being for forests alone: {listed(for_forests)}.",)
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     for label, (method, own) in _read_methods(methods).items():
         taken = _arguments_of(method)
@@ -204,16 +175,16 @@ def compare(
         if kept_in is not None:
             settings["checkpoint"] = replace(kept_in, label=name)
         # What one method leaves is for those after it.
-        share = settings["time_limit"] = budget.share(len(calls) - len(results))
+        part = settings["time_limit"] = budget.share(len(calls) - len(results))
         try:
-            results[name] = COMPARED[method](X, y, **settings)
+            results[name] = COMPARED[method].function(X, y, **settings)
         except InputError:
-            if not results or not share.is_over:
+            if not results or not part.is_over:
                 raise  # Others than for want of time.
         except KeyboardInterrupt:
             if not results or kept_in is not None:
                 raise
-        if share.is_interrupted:
+        if part.is_interrupted:
             break
     return Comparison(results, notes)
 
@@ -227,8 +198,8 @@ def _find_seed(random_state: Any, arguments: Mapping[str, Any]) -> Any:
 
 
 def _arguments_of(method: str) -> set[str]:
-    """Return the names of what a method can be told, beside data and power."""
-    return set(inspect.signature(COMPARED[method]).parameters) - {"X", "y", "power"}
+    """Return the names of the arguments of a method, beside data and power."""
+    return set(COMPARED[method].options) - {"power"}
 
 
 def _read_methods(
@@ -290,7 +261,7 @@ def _read_powers(powers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_power(method: str, power: Any, chosen: PredictivePower) -> None:
     """Raise before anything long starts if a method cannot be run with a power."""
-    if method in FOREST_METHODS and not isinstance(chosen, ForestPower):
+    if COMPARED[method].needs_forest and not isinstance(chosen, ForestPower):
         raise InputError(
             f"{method} looks into the trees of a forest, so power={power!r} cannot be compared "
             f"with it: leave {method} out of the methods.",

@@ -2,63 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from umfi.data.columns import Columns
-from umfi.data.contracts import DependenceRemover, ProtocolName
+from umfi.data.contracts import DependenceRemover
 from umfi.errors import InputError
-from umfi.execution import TaskName, Work
-from umfi.importance.ablation import all_others, refuse_test
-from umfi.importance.ablation import make_contest as make_ablation_contest
-from umfi.importance.bivariate import make_contest as make_bivariate_contest
+from umfi.importance.ablation import all_others, conditional_candidates, refuse_test
 from umfi.importance.bivariate import no_others
-from umfi.importance.contexts import UnrelatedContexts, default_remover
-from umfi.importance.features import Feature, Groups
-from umfi.importance.outline import ScorePair
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
-from umfi.importance.protocols import (
-    ClosedForm,
-    ContextOf,
+from umfi.importance.display import TESTED_PARTS
+from umfi.importance.features import Feature
+from umfi.importance.options import OptionsWithTest, with_options
+from umfi.importance.result import SCORE_COLUMNS, ImportanceResult
+from umfi.importance.scoring import (
+    LinearFits,
+    ScoreTask,
+    assemble_scores,
+    collect_scores,
     compare,
     compare_in_closed_form,
-    run_scores,
+    make_candidates,
+    score_and_test,
 )
-from umfi.importance.result import ImportanceResult
-from umfi.importance.testing import run_test
-from umfi.importance.trials import check_test
+from umfi.importance.specification import AnswersOf, ScorePair, Specification, Undone
+from umfi.importance.study import Study
+from umfi.importance.testing import FeatureTests, assemble_tests
+from umfi.importance.ultra_marginal import UnrelatedContexts
 from umfi.power import Comparison
-from umfi.removal import find_remover
 
-__all__ = ["decompose"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["assemble_parts", "decompose"]
 
 
-@with_common_parameters
+@with_options(OptionsWithTest)
 def decompose(
     X: Any,
     y: Any,
     *,
     remover: str | DependenceRemover | None = None,
-    test: str | None = None,
-    max_permutations: int = 199,
-    alpha: float = 0.05,
-    groups: Groups | None = None,
-    task: str = "auto",
-    power: Any = "forest",
-    kinds: Mapping[str, str] | None = None,
-    missing: str = "error",
-    repeats: int = 1,
-    subsample: int | float | None = None,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    executor: Any = None,
-    progress: bool | None = None,
-    checkpoint: Any = None,
-    time_limit: float | str | None = None,
+    **options: Unpack[OptionsWithTest],
 ) -> ImportanceResult:
     """Return the ultra-marginal importance of each feature and what it consists of.
 
@@ -73,9 +61,11 @@ def decompose(
     y : series or array, shape (n_rows,)
     remover : {"joint", "linear", "transport", "chained"} or object, optional
         As for :func:`umfi.ultra_marginal`.
-    {test_parameters}
-    {groups_parameter}
     {common_parameters}
+
+    Returns
+    -------
+    ImportanceResult
 
     Notes
     -----
@@ -92,7 +82,7 @@ def decompose(
 
     Negative estimates are shown as they are. Where S is independent of x, ``together`` cannot be
     negative for the information in an ideal power; in a table it is where a model learns less of x
-    beside other informative columns. ``replaceable`` is negative where x tells what in the other
+    beside other informative columns. ``replaceable`` is negative where x explains what in the other
     features is not about the response, as behind a collider.
 
     Examples
@@ -105,85 +95,80 @@ def decompose(
     >>> bool(abs(table.loc["x1", "alone"]) < 0.1), bool(table.loc["x1", "together"] > 0.3)
     (True, True)
     """
-    check_test(test, max_permutations, alpha, None)
-    remover = default_remover(power) if remover is None else remover
-    find_remover(remover)
-    problem = Problem.check(
-        "decompose",
-        X,
-        y,
-        remover=remover,
-        protocol=None,
-        test=test,
-        max_permutations=max_permutations,
-        alpha=alpha,
-        groups=groups,
-        task=task,
-        power=power,
-        kinds=kinds,
-        missing=missing,
-        repeats=repeats,
-        subsample=subsample,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        executor=executor,
-        progress=progress,
-        checkpoint=checkpoint,
-        time_limit=time_limit,
-    )
-    with problem:
-        if test is not None:
-            _note_untested(problem)  # Before anything is kept, of which it is a part.
-        contexts = UnrelatedContexts.prepare(problem, remover, problem.settings["protocol"])
-        closed_form = contexts.find_closed_form()
-        return run_scores(
-            problem,
-            _score_parts(contexts, closed_form),
-            contexts.scored,
-            test=lambda: _run_tests(contexts, closed_form),
-        )
-
-
-def _score_parts(contexts: UnrelatedContexts, closed_form: ClosedForm | None) -> Work:
-    """Return what scores a feature in one run, in the three contexts."""
-    problem = contexts.problem
-
-    def work(name: TaskName) -> dict[int, dict[str, Any]]:
-        index, repeat = int(name[0]), int(name[1])
-        feature = problem.features[index]
-        columns, target = problem.rows_of(repeat)
-        made: list[Columns] = []
-
-        def unrelated(*arguments: Any) -> Columns:
-            if not made:
-                made.append(contexts.make(*arguments))
-            return made[0]
-
-        def shuffled(*arguments: Any) -> Columns:
-            rng = problem.streams.generator(feature.name, repeat, "context")
-            return unrelated(*arguments).take_rows(rng.permutation(columns.n_rows))
-
-        def compare_in(context_of: ContextOf, protocol: ProtocolName) -> Comparison:
-            return compare(problem, context_of, protocol, columns, target, feature, repeat)
-
-        own = contexts.protocol
-        if closed_form is None:
-            importance, alone = compare_in(unrelated, own), compare_in(shuffled, own)
+    study = Study.prepare("decompose", X, y, {"remover": remover, "protocol": None}, options)
+    contexts = UnrelatedContexts.prepare(study)
+    linear = contexts.find_linear_fits(study)
+    # Neither no context nor a shuffled one can leak.
+    context_alone = no_others if linear is not None else partial(make_shuffled, contexts)
+    tests = [
+        FeatureTests(contexts.make, linear=linear),
+        FeatureTests(context_alone, part="alone", is_leakage_measured=False),
+    ]
+    if options["test"] is not None:
+        try:
+            refuse_test(study.columns)
+        except InputError as error:
+            study = study.with_facts(
+                notes=[f"No p-values of irreplaceable. {error}"],
+                extra={"untested": ["irreplaceable"]},
+            )
         else:
-            [importance] = compare_in_closed_form(problem, closed_form, own, [feature], repeat)
-            alone = compare_in(no_others, own)
-        irreplaceable = compare_in(all_others, own)
-        parts = {
-            "importance": importance,
-            "alone": alone,
-            "together": _subtract(importance, alone),
-            "irreplaceable": irreplaceable,
-            "replaceable": _subtract(importance, irreplaceable),
-        }
-        pairs = {part: ScorePair.from_comparison(one) for part, one in parts.items()}
-        return {index: {part: pair.to_plain() for part, pair in pairs.items()}}
+            irreplaceable = FeatureTests(
+                all_others, part="irreplaceable", candidates_of=conditional_candidates
+            )
+            tests.append(irreplaceable)
+    work = partial(score_parts, study, contexts, linear)
+    return score_and_test(study, work, tests, assembler=assemble_parts)
 
-    return work
+
+def make_shuffled(
+    contexts: UnrelatedContexts,
+    columns: Columns,
+    feature: Feature,
+    candidates: Sequence[Columns],
+    stream: tuple[str | int, ...],
+) -> Columns:
+    """Return S with its rows shuffled, which carries no information about anything."""
+    unrelated = contexts.make(columns, feature, candidates, stream)
+    return _shuffle(unrelated, contexts.streams.generator(*stream, "context"))
+
+
+def _shuffle(columns: Columns, rng: np.random.Generator) -> Columns:
+    return columns.take_rows(rng.permutation(columns.n_rows))
+
+
+def score_parts(
+    study: Study, contexts: UnrelatedContexts, linear: LinearFits | None, task: ScoreTask
+) -> dict[int, dict[str, Any]]:
+    """Return the scores of a feature in one repeat: in S, in S shuffled, among all others."""
+    feature, columns = study.features[task.feature], study.rows_of(task.repeat)[0]
+    stream = (feature.name, task.repeat)
+    candidates = make_candidates(study, feature, task.repeat)
+
+    def compare_in(context: Columns) -> Comparison:
+        return compare(study, context, candidates, feature, task.repeat)
+
+    if linear is None:
+        unrelated = contexts.make(columns, feature, candidates, stream)
+        importance = compare_in(unrelated)
+        rng = study.streams.generator(*stream, "context")
+        alone = compare_in(_shuffle(unrelated, rng))
+    else:
+        [importance] = compare_in_closed_form(study, linear, [feature], task.repeat)
+        alone = compare_in(no_others(columns))
+    irreplaceable = compare_in(all_others(columns, feature))
+    parts = {
+        "importance": importance,
+        "alone": alone,
+        "together": _subtract(importance, alone),
+        "irreplaceable": irreplaceable,
+        "replaceable": _subtract(importance, irreplaceable),
+    }
+    return {
+        task.feature: {
+            part: ScorePair.from_comparison(one).to_plain() for part, one in parts.items()
+        }
+    }
 
 
 def _subtract(whole: Comparison, part: Comparison) -> Comparison:
@@ -196,33 +181,27 @@ def _subtract(whole: Comparison, part: Comparison) -> Comparison:
     )
 
 
-def _note_untested(problem: Problem) -> None:
-    """Note it if no copies can be made that test what is irreplaceable."""
-    try:
-        refuse_test(problem.columns)
-    except InputError as error:
-        problem.settings["notes"].append(f"No p-values of irreplaceable. {error}")
-        problem.outline.extra["untested"] = ["irreplaceable"]
+def assemble_parts(
+    specification: Specification, answers_of: AnswersOf
+) -> tuple[ImportanceResult, list[Undone]]:
+    """Return the result with the scores and tests of the parts of its importances."""
+    import pandas as pd
 
-
-def _run_tests(contexts: UnrelatedContexts, closed_form: ClosedForm | None) -> None:
-    """Compute what the tests of the importances need, and those of the parts."""
-    if contexts.problem.settings["test"] is None:
-        return
-    contexts.test(closed_form)
-    contexts = contexts.take_test_rows()
-    problem = contexts.problem
-
-    def contest_alone(
-        feature: Feature, number: int, permutations: Sequence[NDArray[np.intp]]
-    ) -> tuple[Columns, list[Columns]]:
-        context, candidates = contexts.contest(feature, number, permutations)
-        rng = problem.streams.generator(feature.name, "test", number, "context")
-        return context.take_rows(rng.permutation(context.n_rows)), candidates
-
-    # Neither no context nor a shuffled one can leak.
-    contest = contest_alone if closed_form is None else make_bivariate_contest(problem)
-    run_test(problem, contest, contexts.scored, part="alone", is_leakage_found=False)
-    if "untested" not in problem.outline.extra:
-        contest = make_ablation_contest(problem)
-        run_test(problem, contest, range(len(problem.features)), part="irreplaceable")
+    result, undone = assemble_scores(specification, answers_of)
+    rows = [
+        (part, specification.features[feature].name, repeat, *pair)
+        for feature, repeat, of_parts in collect_scores(specification, answers_of)
+        for part, pair in of_parts.items()
+        if part != "importance"
+    ]
+    part_scores = pd.DataFrame(rows, columns=["part", *SCORE_COLUMNS])
+    estimates = part_scores.groupby(["part", "feature"])["importance"].mean()
+    frames: list[pd.DataFrame] = []
+    for part in TESTED_PARTS:
+        if part not in specification.extra.get("untested", []):
+            own = estimates.get(part, pd.Series(dtype=float))
+            frame = assemble_tests(specification, answers_of, part, own, undone)
+            if frame is not None:
+                frames.append(frame.assign(part=part))
+    part_tests = pd.concat(frames, ignore_index=True) if frames else None
+    return replace(result, part_scores=part_scores, part_tests=part_tests), undone

@@ -1,20 +1,32 @@
-"""What gets an importance: a column, or a group of columns that is taken as one."""
+"""What gets an importance, a column or a group of columns, and what to know of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from umfi.data.columns import Columns
-from umfi.errors import InputError
-from umfi.removal import count_directions
+from umfi.data.columns import Columns, Kind
+from umfi.data.target import Target
+from umfi.errors import MAX_LISTED_NAMES, InputError, listed
+from umfi.importance.options import FEW_ROWS, Groups
+from umfi.removal import MIN_CELL_ROWS, count_directions, has_rare_levels
 
-__all__ = ["Feature", "find_representatives", "read_features", "with_copies"]
-
-Groups = Mapping[str, Iterable[str | int]]
+__all__ = [
+    "ContextOf",
+    "Feature",
+    "describe_data",
+    "drop_constant",
+    "find_distinct",
+    "find_notes",
+    "find_representatives",
+    "read_features",
+    "with_copies",
+]
 
 
 @dataclass(frozen=True)
@@ -27,7 +39,7 @@ class Feature:
     positions : tuple of int
         Where its columns stand in the table.
     is_constant : bool
-        Whether it can tell nothing.
+        Whether it carries no information.
     n_directions : int
         Columns of numbers that it stands for: more than one for groups and categories.
     """
@@ -36,6 +48,11 @@ class Feature:
     positions: tuple[int, ...]
     is_constant: bool
     n_directions: int
+
+
+# From the columns of a repeat, a feature, its columns followed by permuted copies, and the name of
+# the random stream to the feature's context: the columns that these candidates are added to.
+ContextOf = Callable[[Columns, Feature, Sequence[Columns], tuple[str | int, ...]], Columns]
 
 
 def with_copies(own: Columns, permutations: Iterable[NDArray[np.intp]]) -> list[Columns]:
@@ -122,3 +139,77 @@ def find_representatives(columns: Columns, features: Sequence[Feature]) -> list[
         else:
             representatives.append(index)
     return representatives
+
+
+def find_distinct(columns: Columns) -> NDArray[np.bool_]:
+    """Return which columns are neither constant nor copies of others, shape (n_columns,)."""
+    is_original = columns.first_copies() == np.arange(columns.n_columns)
+    return np.asarray(is_original & ~columns.is_constant())
+
+
+def drop_constant(columns: Columns) -> Columns:
+    """Return the columns that are not constant."""
+    return columns.select(np.flatnonzero(~columns.is_constant()))
+
+
+def describe_data(columns: Columns, target: Target | None) -> dict[str, Any]:
+    """Return what a reader of the result may ask about the data."""
+    is_measured = np.array([kind is Kind.CONTINUOUS for kind in columns.kinds])
+    return {
+        "kinds": dict(Counter(str(kind) for kind in columns.kinds)),
+        "tied": [columns.names[i] for i in np.flatnonzero(columns.has_heavy_ties & is_measured)],
+        "class_sizes": np.bincount(target.labels).tolist() if target and target.classes else [],
+    }
+
+
+def find_notes(columns: Columns, target: Target | None, n_dropped: int) -> list[str]:
+    """Return what a reader should know of the table and the response."""
+    notes = list(target.notes) if target else []
+    if columns.n_rows < FEW_ROWS:
+        notes.append(f"With {columns.n_rows} rows, importances are little more than chance.")
+    if n_dropped > 0:
+        notes.append(
+            f"{n_dropped} of {n_dropped + columns.n_rows} rows hold missing values and are left "
+            "out."
+        )
+    if columns.missing:
+        counts = {
+            name: int(columns.is_missing(columns.names.index(name)).sum())
+            for name in columns.missing
+        }
+        notes.append(
+            f"Missing values are a level of their own in {listed(counts)} "
+            f"({sum(counts.values()):,} in all); numbers count there by their order alone."
+        )
+    rare = [
+        name
+        for name, kind, column in zip(columns.names, columns.kinds, columns.values.T, strict=True)
+        if kind is Kind.CATEGORICAL and has_rare_levels(column)
+    ]
+    if rare:
+        notes.append(
+            f"Levels of fewer than {MIN_CELL_ROWS} rows in {listed(rare)} are removed together "
+            "with those most like them, which may leave some leakage: merge levels where you can."
+        )
+    constant = [
+        name for name, flag in zip(columns.names, columns.is_constant(), strict=True) if flag
+    ]
+    if constant:
+        plural = len(constant) > 1
+        notes.append(
+            f"{'Columns' if plural else 'Column'} {listed(constant)} {'are' if plural else 'is'} "
+            "constant and can have no importance."
+        )
+    originals = columns.first_copies()
+    copies = [
+        f"{name!r} of {columns.names[original]!r}"
+        for position, (name, original) in enumerate(zip(columns.names, originals, strict=True))
+        if original != position and name not in constant
+    ]
+    if copies:
+        shown = ", ".join(copies[:MAX_LISTED_NAMES])
+        more = (
+            f" and {len(copies) - MAX_LISTED_NAMES} more" if len(copies) > MAX_LISTED_NAMES else ""
+        )
+        notes.append(f"Copies of other columns: {shown}{more}.")
+    return notes

@@ -1,4 +1,4 @@
-"""What two features share, and what they say only together."""
+"""Pairs of features: their association, what they have in common, what they say only together."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from scipy.special import ndtri
 from umfi.data.columns import Columns, Kind
 from umfi.data.contracts import DependenceRemover
 from umfi.data.target import Target, centred_responses
-from umfi.importance.features import Feature, with_copies
-from umfi.importance.problem import Problem
+from umfi.importance.features import Feature, drop_constant, find_distinct, with_copies
+from umfi.importance.study import Study
 from umfi.power import score_columns
 from umfi.power.points import to_unit_variance
 
-__all__ = ["PairEffects", "find_pair_effects"]
+__all__ = ["PairEffects", "associate", "find_pair_effects"]
 
-# What a column says by itself is told by straight lines between quantiles, fewer where there are
+# Smaller than this is rounding.
+ROUNDING = 1e-10
+# Of longer tables rows at even distances are taken: enough for two digits.
+MAX_ASSOCIATED_ROWS = 5000
+
+# What a column says by itself is fitted by straight lines between quantiles, fewer where there are
 # few rows for each of all the lines that are fitted.
 KNOTS = np.array([0.5, 0.25, 0.75, 0.1, 0.9, 0.03, 0.97, 0.375, 0.625, 0.01, 0.99])
 ROWS_PER_KNOT = 10
@@ -28,12 +33,12 @@ BLUR = 0.02
 
 
 class PairEffects(NamedTuple):
-    """What was found of a pair in one run, in R².
+    """What was found of a pair in one repeat, in R².
 
     Attributes
     ----------
     sharing : float
-        How much less the feature says without what the partner tells about it.
+        How much less the feature says without what the partner says about it.
     interaction : float
         How much more both say together than the sum of what each says without the other.
     """
@@ -43,45 +48,45 @@ class PairEffects(NamedTuple):
 
 
 def find_pair_effects(
-    problem: Problem, remover: DependenceRemover, feature: Feature, partner: Feature, run: int
+    study: Study, remover: DependenceRemover, feature: Feature, partner: Feature, repeat: int
 ) -> PairEffects:
-    """Return what a feature and a partner share and say together, in the rows of one run.
+    """Return what two features have in common and say together, in the rows of one repeat.
 
     All that is compared comes in two: with the partner, and with a permuted copy of it.
     """
-    columns, target = problem.rows_of(run)
+    columns, target = study.rows_of(repeat)
     responses = centred_responses(target)
     if not responses.any():  # A subsample may miss all variation.
         return PairEffects(0.0, 0.0)
-    pair = _Pair(problem, remover, (feature.name, partner.name, run))
+    pair = _Pair(study, remover, (feature.name, partner.name, repeat))
     own = columns.select(feature.positions)
     rows = pair.generator("permutation").permutation(columns.n_rows)
     candidates = with_copies(columns.select(partner.positions), [rows])
     context = _make_context(pair, columns, feature, partner, own, candidates)
     sharing = _find_sharing(pair, context, own, candidates, responses)
-    originals = problem.columns.first_copies()
+    originals = study.columns.first_copies()
     is_copy = set(originals[list(partner.positions)]) <= set(originals[list(feature.positions)])
     interaction = 0.0 if is_copy else _find_interaction(pair, context, own, candidates, responses)
     return PairEffects(sharing, interaction)
 
 
 class _Pair(NamedTuple):
-    """How the columns of one pair and run are transformed and scored.
+    """How the columns of one pair and repeat are transformed and scored.
 
     Attributes
     ----------
-    problem : Problem
+    study : Study
     remover : DependenceRemover
     stream : tuple
         Name of the random stream.
     """
 
-    problem: Problem
+    study: Study
     remover: DependenceRemover
     stream: tuple[str | int, ...]
 
     def generator(self, what: str) -> np.random.Generator:
-        return self.problem.streams.generator(*self.stream, what)
+        return self.study.streams.generator(*self.stream, what)
 
     def remove(self, columns: Columns, protected: Sequence[Columns], what: str) -> Columns:
         # The same random numbers for partner and copy, so that they differ in nothing else.
@@ -90,10 +95,10 @@ class _Pair(NamedTuple):
 
     def score(self, columns: Columns, responses: NDArray[np.float64]) -> float:
         """Return R² over all responses."""
-        seed = self.problem.streams.seed(*self.stream, "power")
+        seed = self.study.streams.seed(*self.stream, "power")
         sizes = np.sum(responses**2, axis=0)
         scores = [
-            score_columns(self.problem.power, columns, Target("regression", response), seed)
+            score_columns(self.study.power, columns, Target("regression", response), seed)
             for response, size in zip(responses.T, sizes, strict=True)
             if size > 0.0
         ]
@@ -108,13 +113,13 @@ def _make_context(
     own: Columns,
     candidates: Sequence[Columns],
 ) -> Columns:
-    """Return all others without what they tell about the feature and a candidate together."""
+    """Return all others without what they say about the feature and a candidate together."""
     originals = columns.first_copies()
-    is_used = (originals == np.arange(columns.n_columns)) & ~columns.is_constant()
+    is_used = find_distinct(columns)
     is_used[originals[[*feature.positions, *partner.positions]]] = False
     others = columns.select(np.flatnonzero(is_used))
     rest = pair.remove(others, [candidate.prepend(own) for candidate in candidates], "others")
-    return rest.select(np.flatnonzero(~rest.is_constant()))
+    return drop_constant(rest)
 
 
 def _find_sharing(
@@ -124,7 +129,7 @@ def _find_sharing(
     candidates: Sequence[Columns],
     responses: NDArray[np.float64],
 ) -> float:
-    """Return how much less the feature says without what the partner tells about it."""
+    """Return how much less the feature says without what the partner says about it."""
     without_partner, without_copy = (
         pair.score(context.prepend(_blur(pair, pair.remove(own, [one], "own"))), responses)
         for one in candidates
@@ -136,7 +141,7 @@ def _blur(pair: _Pair, columns: Columns) -> Columns:
     """Return columns as ranks with some noise.
 
     What removal leaves of a column is spread too evenly over the protected one: next to a row of
-    one value lies a row of another, so that neighbours tell the partner upside down.
+    one value lies a row of another, so that neighbours predict the partner upside down.
     """
     from scipy.stats import rankdata
 
@@ -154,8 +159,8 @@ def _find_interaction(
 ) -> float:
     """Return how much more the feature says beside the partner, main effects set aside."""
     rest = responses - _fit_main_effects([own, *candidates], responses)
-    share = np.sum(rest**2) / np.sum(responses**2)
-    if share < np.finfo(float).eps:  # Main effects are all there is.
+    fraction = np.sum(rest**2) / np.sum(responses**2)
+    if fraction < np.finfo(float).eps:  # Main effects are all there is.
         return 0.0
     copy = own.take_rows(pair.generator("copy of the feature").permutation(own.n_rows))
     beside_partner, beside_copy = (
@@ -163,7 +168,7 @@ def _find_interaction(
         - pair.score(context.prepend(one).prepend(copy), rest)
         for one in (pair.remove(candidate, [own], "candidate") for candidate in candidates)
     )
-    return float(share * (beside_partner - beside_copy))
+    return float(fraction * (beside_partner - beside_copy))
 
 
 def _fit_main_effects(
@@ -202,3 +207,58 @@ def _main_effects(
     ranks = ((rankdata(values) - 0.5) / len(values))[:, np.newaxis]
     # Curves as well: what lies beyond the last bend is where curves are steepest.
     return np.column_stack([scaled, scaled**2, ranks, ndtri(ranks), bends])
+
+
+def associate(columns: Columns) -> NDArray[np.float64]:
+    """Return the fraction of each feature that each other one explains, shape (p, p).
+
+    Of two numbers the squared rank correlation (Spearman), of a number and categories the fraction
+    of the ranks' variance between the categories, of two categories the squared V (Cramér); each
+    less what independent features would show. These are one formula: with an orthonormal basis for
+    what a feature says, ranks or indicators of levels, it is the squared Frobenius norm of the
+    products of two bases, divided by the smaller number of vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from umfi.data.frames import read_columns
+    >>> x = np.random.default_rng(0).normal(size=(100, 2))
+    >>> associate(read_columns(np.column_stack([x, np.exp(x[:, 0])]))).round(1)[0]
+    array([1., 0., 1.])
+    """
+    step = -(-columns.n_rows // MAX_ASSOCIATED_ROWS)
+    if step > 1:
+        columns = columns.take_rows(np.arange(0, columns.n_rows, step))
+    bases = [
+        _basis(column, is_labels=kind is Kind.CATEGORICAL)
+        for column, kind in zip(columns.values.T, columns.kinds, strict=True)
+    ]
+    sizes = np.array([basis.shape[1] for basis in bases])
+    products = np.concatenate(bases, axis=1)
+    # A constant has no basis, and says nothing.
+    starts = np.cumsum(sizes) - sizes
+    squares = np.zeros((len(sizes), len(sizes)))
+    varying = np.flatnonzero(sizes)
+    if len(varying) > 0:
+        blocks = np.add.reduceat((products.T @ products) ** 2, starts[varying], axis=0)
+        squares[np.ix_(varying, varying)] = np.add.reduceat(blocks, starts[varying], axis=1)
+    fewer = np.maximum(np.minimum.outer(sizes, sizes), 1)
+    by_chance = np.minimum(
+        np.maximum.outer(sizes, sizes) / max(columns.n_rows - 1, 1), 1.0 - ROUNDING
+    )
+    fractions = np.clip((squares / fewer - by_chance) / (1.0 - by_chance), 0.0, 1.0)
+    np.fill_diagonal(fractions, 1.0)
+    return (fractions + fractions.T) / 2.0  # Sums differ in their last bit.
+
+
+def _basis(column: NDArray[np.float64], *, is_labels: bool) -> NDArray[np.float64]:
+    """Return orthonormal vectors without mean for what a feature says, shape (n_rows, d)."""
+    levels, codes, counts = np.unique(column, return_inverse=True, return_counts=True)
+    if len(levels) < 2:
+        return np.empty((len(column), 0))
+    if not is_labels:
+        middle_ranks = np.cumsum(counts) - (counts - 1) / 2.0
+        ranks = middle_ranks[codes] - middle_ranks[codes].mean()
+        return (ranks / np.linalg.norm(ranks))[:, np.newaxis]
+    indicators = (codes[:, np.newaxis] == np.arange(1, len(levels))).astype(np.float64)
+    return np.linalg.qr(indicators - indicators.mean(axis=0))[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from dataclasses import dataclass
@@ -10,12 +9,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from umfi.errors import InputError, check_level, listed, unknown_name
-from umfi.importance.parts import PARTS, describe_parts, estimate_parts, note_negative_parts
+from umfi.errors import InputError, check_level, unknown_name
+from umfi.importance.display import (
+    PARTS,
+    Printed,
+    Shown,
+    explain_table,
+    note_leakage,
+    show_importances,
+)
 from umfi.inference import (
-    MAX_INTERVAL_SHARE,
+    MAX_INTERVAL_FRACTION,
+    MIN_INTERVAL_FRACTION,
     MIN_INTERVAL_REPEATS,
-    MIN_INTERVAL_SHARE,
     adjust_p_values,
     row_interval,
 )
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["SCORE_COLUMNS", "TESTED_METHODS", "ImportanceResult", "load_result"]
+__all__ = ["SCORE_COLUMNS", "ImportanceResult", "load_result"]
 
 SCORE_COLUMNS = (
     "feature",
@@ -35,9 +41,6 @@ SCORE_COLUMNS = (
     "standard_error",
 )
 
-# Those that take test="permutation".
-TESTED_METHODS = ("ultra_marginal", "decompose", "ablation", "bivariate")
-
 FRAME_NAMES = ("scores", "tests", "part_scores", "part_tests")
 
 # Columns of numbers that may be missing.
@@ -46,12 +49,9 @@ NUMBERS = ["leakage", "standard_error"]
 FORMAT_NAME = "umfi.ImportanceResult"
 FORMAT_VERSION = 4
 
-# A repr longer than a screen is not read.
-MAX_PRINTED_ROWS = 20
-
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ImportanceResult:
+class ImportanceResult(Printed):
     """Importances of the features of a table.
 
     Attributes
@@ -96,14 +96,14 @@ class ImportanceResult:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a feature, largest first, with what was asked for.
+        """One row per feature, largest first, with what was asked for.
 
         ``feature, importance``; ``low, high``, the 95 % interval of :meth:`intervals`; ``spread``,
         the standard deviation over the repeats where there are several, which is not a confidence
         interval; and after a test ``p_value``, ``q_value``
         (adjusted for the false discovery rate), ``related`` (at the test's level), ``tail`` (the
         p-value is read off a fitted tail), ``leakage`` and ``leaks`` (do not trust the p-value:
-        the other features tell more about the feature than about its permuted copies); and
+        the other features predict more of the feature than of its permuted copies); and
         ``remover``, where it was chosen for each feature. Of :func:`umfi.decompose` also
         ``alone, together, irreplaceable, replaceable``, each with ``_low`` and ``_high`` where
         there are intervals, and with ``_p_value`` where it was tested.
@@ -112,9 +112,9 @@ class ImportanceResult:
 
         grouped = self.scores.groupby("feature", sort=False)["importance"]
         table = pd.DataFrame({"importance": self.importances})
-        intervals = self._find_intervals(0.95).set_index("feature")
+        intervals = self._estimate(self.scores, ["feature"], 0.95).set_index("feature")
         if intervals["low"].notna().any():
-            table = table.join(intervals)
+            table = table.join(intervals[["low", "high"]])
         if self.tests is not None:
             tests = self.tests.set_index("feature")
             table["p_value"] = tests["p_value"]
@@ -178,40 +178,34 @@ class ImportanceResult:
         >>> bool((wide["high"] > narrow["high"]).all())
         True
         """
-        found = self._find_intervals(check_level("level", level))
+        found = self._estimate(self.scores, ["feature"], check_level("level", level))
         if found["low"].isna().all():
             raise InputError(
                 f"There are no intervals, because this method or power only scores: run it with "
-                f"subsample=0.5 ({MIN_INTERVAL_SHARE} to {MAX_INTERVAL_SHARE}) and "
+                f"subsample=0.5 ({MIN_INTERVAL_FRACTION} to {MAX_INTERVAL_FRACTION}) and "
                 f"repeats={MIN_INTERVAL_REPEATS} or more."
             )
-        return found
+        return found[["feature", "low", "high"]]
 
-    def _find_intervals(self, level: float) -> pd.DataFrame:
-        """Return ``feature, low, high``, NaN where they are unknown."""
+    def _estimate(self, scores: pd.DataFrame, by: list[str], level: float) -> pd.DataFrame:
+        """Return ``estimate, low, high`` by feature or part, NaN where they are unknown."""
         import pandas as pd
 
-        # Results of earlier versions have none.
-        scores = {"standard_error": float("nan")} | dict(self.scores)
-        rows = [
-            (
-                feature,
-                *row_interval(
-                    own["importance"].to_numpy(),
-                    own["standard_error"].to_numpy(),
-                    self._sampled_share,
-                    self.settings.get("n_rows", 1),
-                    level,
-                ),
-            )
-            for feature, own in pd.DataFrame(scores).groupby("feature", sort=False)
-        ]
-        return pd.DataFrame(rows, columns=["feature", "low", "high"])
+        n_rows = self.settings.get("n_rows", 1)
+        fraction = (self.settings.get("n_sampled_rows") or n_rows) / n_rows
+        if "standard_error" not in scores:  # Results of earlier versions have none.
+            scores = scores.assign(standard_error=float("nan"))
+        rows = []
+        for names, own in scores.groupby(by, sort=False):
+            estimates, errors = own["importance"].to_numpy(), own["standard_error"].to_numpy()
+            interval = row_interval(estimates, errors, fraction, n_rows, level)
+            rows.append((*names, float(estimates.mean()), *interval))
+        return pd.DataFrame(rows, columns=[*by, "estimate", "low", "high"])
 
     def parts(self, level: float = 0.95) -> pd.DataFrame:
         """Return what importances consist of: ``feature, part, estimate, low, high, p_value``.
 
-        Four rows a feature; see :func:`umfi.decompose`. Intervals at the level, and p-values of
+        Four rows per feature; see :func:`umfi.decompose`. Intervals at the level, and p-values of
         ``alone`` and ``irreplaceable``, are missing where they were not asked for.
 
         Examples
@@ -227,9 +221,7 @@ class ImportanceResult:
         level = check_level("level", level)
         if self.part_scores is None:
             raise InputError("There are no parts: run umfi.decompose instead of a method.")
-        parts = estimate_parts(
-            self.part_scores, self._sampled_share, self.settings.get("n_rows", 1), level
-        )
+        parts = self._estimate(self.part_scores, ["feature", "part"], level)
         if self.part_tests is None:
             return parts.assign(p_value=float("nan"))
         p_values = self.part_tests.set_index(["feature", "part"])["p_value"]
@@ -237,7 +229,7 @@ class ImportanceResult:
         return parts.assign(p_value=p_values.reindex(keys).to_numpy())
 
     def _wide_parts(self) -> pd.DataFrame:
-        """Return the parts for the table, one row a feature."""
+        """Return the parts for the table, one row per feature."""
         import pandas as pd
 
         parts = self.parts()
@@ -249,11 +241,6 @@ class ImportanceResult:
                 if value == "estimate" or own[value].notna().any():
                     columns[name.format(part)] = own[value]
         return pd.DataFrame(columns)
-
-    @property
-    def _sampled_share(self) -> float:
-        n_rows = self.settings.get("n_rows", 1)
-        return float((self.settings.get("n_sampled_rows") or n_rows) / n_rows)
 
     @property
     def n_repeats(self) -> int:
@@ -298,7 +285,7 @@ class ImportanceResult:
         ----------
         path : path of the HTML file; missing folders are made
         X : frame or array, optional
-            The features, for a picture of what they tell of each other.
+            The features, for a picture of how they are associated.
 
         Examples
         --------
@@ -342,37 +329,8 @@ class ImportanceResult:
         frames = {name: getattr(self, name) for name in FRAME_NAMES}
         return {name: frame for name, frame in frames.items() if frame is not None}
 
-    def _headline(self) -> str:
-        settings = self.settings
-        counts = (
-            _counted(settings.get("n_rows", 0), "row"),
-            _counted(self.scores["feature"].nunique(), "feature"),
-            _counted(self.n_repeats, "repeat"),
-        )
-        return (
-            f"{settings.get('method', 'importance')} of {settings.get('target', 'y')!r} in "
-            f"{settings.get('measure', 'score')} ({', '.join(counts)})"
-        )
-
-    def _printed_table(self) -> tuple[pd.DataFrame, str]:
-        import pandas as pd
-
-        table = self.table
-        hidden = len(table) - MAX_PRINTED_ROWS
-        more = f"... and {hidden} more features: see .table" if hidden > 0 else ""
-        if "tail" in table:
-            # A star is read at once; two columns of False are not.
-            stars = table["tail"].map({True: "*", False: ""})
-            table["p_value"] = table["p_value"].map("{:.2g}".format) + stars
-            table["q_value"] = table["q_value"].map("{:.2g}".format)
-            table["related"] = self.related_in_words(table)
-            table = table.drop(columns=["tail", "leaks"])
-        if self.part_scores is not None:
-            described = describe_parts(table)
-            of_parts = [name for name in table if str(name).partition("_")[0] in PARTS]
-            others = table.drop(columns=[*of_parts, "spread", "low", "high"], errors="ignore")
-            table = pd.concat([others, described], axis=1)
-        return table.head(MAX_PRINTED_ROWS), more
+    def _show(self) -> Shown:
+        return show_importances(self)
 
     @property
     def undecided(self) -> list[str]:
@@ -390,66 +348,18 @@ class ImportanceResult:
     def notes(self) -> list[str]:
         """What a reader should know: of the settings, and of the tests."""
         notes = [*self.settings.get("notes", ()), *self.footnotes]
-        if self.tests is not None:
-            notes += _note_leakage(self.tests, "", self._way_out())
-        if self.part_tests is not None:
-            of_part = self.part_tests[self.part_tests["part"] == "irreplaceable"]
-            notes += _note_leakage(of_part, " of irreplaceable", "")
-        return notes
+        return notes if self.tests is None else [*notes, *note_leakage(self)]
 
     @property
     def footnotes(self) -> list[str]:
         """What explains the numbers of :attr:`table`."""
-        notes = [] if self.part_scores is None else note_negative_parts(self.parts())
-        if self.tests is not None and self.settings.get("n_sampled_rows"):
-            notes.append("p-values are of all rows, importances and intervals of subsamples.")
-        if self.tests is not None and self.tests["tail"].any():
-            notes.append("* read off a fitted tail: no permuted copy reached the feature.")
-        return notes
-
-    def _way_out(self) -> str:
-        """Return what would leave less leakage, if anything would."""
-        is_gentle = str(self.settings.get("remover")).lower().startswith(("linear", "transport"))
-        return "; joint removal, the default, removes more" if is_gentle else ""
-
-    def __repr__(self) -> str:
-        """Return the head of the table with one line on what it is and the notes."""
-        table, more = self._printed_table()
-        body = table.to_string(index=False, float_format=lambda value: f"{value:.4f}")
-        notes = [f"Note: {note}" for note in self.notes]
-        return "\n".join(filter(None, [self._headline(), body, more, *notes]))
-
-    def _repr_html_(self) -> str:
-        """Return the same for notebooks."""
-        table, more = self._printed_table()
-        body = table.to_html(index=False, float_format=lambda value: f"{value:.4f}", border=0)
-        lines = [more, *(f"Note: {note}" for note in self.notes)]
-        small = "".join(f"<p><small>{html.escape(line)}</small></p>" for line in lines if line)
-        return f"<div><p><b>{html.escape(self._headline())}</b></p>{body}{small}</div>"
-
-
-def _note_leakage(tests: pd.DataFrame, of_what: str, way_out: str) -> list[str]:
-    leaking = tests[tests["leaks"].astype(bool)].sort_values("leakage", ascending=False)
-    if leaking.empty:
-        return []
-    names, largest = leaking["feature"].tolist(), leaking["leakage"].iloc[0]
-    is_one = len(names) == 1
-    note = (
-        f"Leakage for {listed(names)}: after removal, the other features still carry information "
-        f"about {'it' if is_one else 'them'} ({'' if is_one else 'up to '}{largest:.2f} in R²), "
-        f"so that p-values{of_what} may be too small{way_out}."
-    )
-    return [note]
+        return explain_table(self)
 
 
 def _as_json(name: str, column: pd.Series) -> list[Any]:
     """Return values as JSON knows them: what was not measured is null."""
     values: list[Any] = column.tolist()
     return [None if value != value else value for value in values] if name in NUMBERS else values
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def load_result(path: str | os.PathLike[str]) -> ImportanceResult:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from umfi.errors import InputError
 from umfi.execution.checkpoint import StoredRun, merge, read_checkpoint
-from umfi.importance.assembly import ASSEMBLERS, assemble
-from umfi.importance.outline import Outline
+from umfi.importance import METHODS
 from umfi.importance.result import ImportanceResult
+from umfi.importance.specification import Specification, assemble
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,9 +164,10 @@ def _describe(run: StoredRun) -> RunStatus:
         seconds_left += n_left * mean if n_left else 0.0
     settings = run.outline["settings"]
     result = None
-    if settings["method"] in ASSEMBLERS:
+    method = METHODS.get(settings["method"])
+    if method is not None:
         try:
-            result = assemble(Outline.from_plain(run.outline), run.read)
+            result = assemble(Specification.from_plain(run.outline), method.assemble, run.read)
         except InputError:
             result = None  # No feature has an importance yet.
     return RunStatus(

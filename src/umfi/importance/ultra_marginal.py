@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Unpack
 
-from umfi.data.contracts import DependenceRemover, ProtocolName, check_protocol
-from umfi.importance.contexts import UnrelatedContexts, default_remover
-from umfi.importance.features import Groups
-from umfi.importance.parameters import with_common_parameters
-from umfi.importance.problem import Problem
-from umfi.importance.protocols import check_groups, compare_in_context
+import numpy as np
+from numpy.typing import NDArray
+
+from umfi.data.columns import Columns, Kind
+from umfi.data.contracts import DependenceRemover, ProtocolName
+from umfi.data.ranked import rank_in_blocks
+from umfi.errors import InputError
+from umfi.execution import Streams
+from umfi.importance.features import Feature, drop_constant, find_distinct
+from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import ImportanceResult
-from umfi.importance.trials import check_test
-from umfi.removal import find_remover
+from umfi.importance.scoring import (
+    FEATURES_PER_BLOCK,
+    LinearFits,
+    score_and_test,
+    score_block,
+    score_feature,
+)
+from umfi.importance.study import Study
+from umfi.importance.testing import FeatureTests
+from umfi.power import ForestPower, LinearPower
+from umfi.removal import LinearRemover, TransportRemover, find_remover, refuse_levels
 
-__all__ = ["ultra_marginal"]
+__all__ = ["UnrelatedContexts", "refuse_large_groups", "ultra_marginal"]
+
+# A group and the three copies that a test needs at least must leave more than half of S.
+ROWS_PER_MEMBER = 8
 
 
-@with_common_parameters
+@with_options(OptionsWithTest)
 def ultra_marginal(
     X: Any,
     y: Any,
     *,
     remover: str | DependenceRemover | None = None,
     protocol: str | None = None,
-    test: str | None = None,
-    max_permutations: int = 199,
-    alpha: float = 0.05,
-    groups: Groups | None = None,
-    task: str = "auto",
-    power: Any = "forest",
-    kinds: Mapping[str, str] | None = None,
-    missing: str = "error",
-    repeats: int = 1,
-    subsample: int | float | None = None,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    executor: Any = None,
-    progress: bool | None = None,
-    checkpoint: Any = None,
-    time_limit: float | str | None = None,
+    **options: Unpack[OptionsWithTest],
 ) -> ImportanceResult:
     """Return by how much each feature raises the power of what the others say without it.
 
@@ -62,9 +65,11 @@ def ultra_marginal(
         with x known, and averaged over x. It is the default wherever the power predicts.
         ``"matched"`` fits again with a permuted copy of x, for powers that only score; ``"paper"``
         drops x, as the authors' package does.
-    {test_parameters}
-    {groups_parameter}
     {common_parameters}
+
+    Returns
+    -------
+    ImportanceResult
 
     Notes
     -----
@@ -84,43 +89,108 @@ def ultra_marginal(
     >>> result.table["feature"].tolist()[:2]
     ['x4', 'x3']
     """
-    checked_protocol = check_protocol(protocol)
-    check_groups(groups, checked_protocol)
-    check_test(test, max_permutations, alpha, checked_protocol)
-    remover = default_remover(power, checked_protocol) if remover is None else remover
-    find_remover(remover, checked_protocol or "one-fit")
-    problem = Problem.check(
-        "ultra_marginal",
-        X,
-        y,
-        remover=remover,
-        protocol=checked_protocol,
-        test=test,
-        max_permutations=max_permutations,
-        alpha=alpha,
-        groups=groups,
-        task=task,
-        power=power,
-        kinds=kinds,
-        missing=missing,
-        repeats=repeats,
-        subsample=subsample,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        executor=executor,
-        progress=progress,
-        checkpoint=checkpoint,
-        time_limit=time_limit,
-    )
-    with problem:
-        settled: ProtocolName = problem.settings["protocol"]
-        contexts = UnrelatedContexts.prepare(problem, remover, settled)
-        closed_form = contexts.find_closed_form()
-        return compare_in_context(
-            problem,
-            contexts.make,
-            settled,
-            contexts.scored,
-            test=lambda: contexts.test(closed_form),
-            closed_form=closed_form,
+    own = {"remover": remover, "protocol": protocol}
+    study = Study.prepare("ultra_marginal", X, y, own, options)
+    contexts = UnrelatedContexts.prepare(study)
+    linear = contexts.find_linear_fits(study)
+    tests = [FeatureTests(contexts.make, linear=linear)]
+    if linear is not None:
+        work = partial(score_block, study, linear)
+        return score_and_test(study, work, tests, block_size=FEATURES_PER_BLOCK)
+    return score_and_test(study, partial(score_feature, study, contexts.make), tests)
+
+
+@dataclass(frozen=True, eq=False)
+class UnrelatedContexts:
+    """Makes S for each feature of a study: the other columns without information about it.
+
+    Attributes
+    ----------
+    streams : random streams by name
+    protocol : {"one-fit", "matched", "paper"}
+    remover : DependenceRemover
+    is_used : ndarray of bool, shape (n_columns,)
+        Columns that S is made of; all but the paper protocol set copies and constants aside.
+    needs_ranks_only : bool
+        Whether nobody will ask for the values of S, and removal goes column by column.
+    """
+
+    streams: Streams
+    protocol: ProtocolName
+    remover: DependenceRemover
+    is_used: NDArray[np.bool_]
+    needs_ranks_only: bool
+
+    @classmethod
+    def prepare(cls, study: Study) -> UnrelatedContexts:
+        """Return the contexts of a study, or raise if removal cannot make them."""
+        columns, protocol = study.columns, study.protocol
+        refuse_levels(columns, protocol)
+        refuse_large_groups(study)
+        study.refuse_columns()
+        chosen = find_remover(study.arguments["remover"], protocol)
+        is_used = find_distinct(columns)
+        if protocol == "paper":
+            is_used = np.ones(columns.n_columns, dtype=bool)
+        # Forests look at ranks, and removal pair by pair at no other column.
+        needs_ranks_only = (
+            protocol != "paper"
+            and isinstance(study.power, ForestPower)
+            and isinstance(chosen, LinearRemover | TransportRemover)
         )
+        return cls(study.streams, protocol, chosen, is_used, needs_ranks_only)
+
+    def make(
+        self,
+        columns: Columns,
+        feature: Feature,
+        candidates: Sequence[Columns],
+        stream: tuple[str | int, ...],
+    ) -> Columns:
+        """Return S, of which the candidates were removed: a feature's columns, then copies."""
+        is_other = self.is_used.copy()
+        is_other[list(feature.positions)] = False
+        others = np.flatnonzero(is_other)
+        remove = partial(self._remove, candidates, stream)
+        if self.needs_ranks_only and _is_continuous(columns):
+            # One fit has all candidates in front, others have one after the other.
+            n_together = len(candidates) if self.protocol == "one-fit" else 1
+            n_front = n_together * candidates[0].n_columns
+            return rank_in_blocks(columns, others, remove, n_front=n_front)
+        unrelated = remove(columns.select(others))
+        return unrelated if self.protocol == "paper" else drop_constant(unrelated)
+
+    def _remove(
+        self, candidates: Sequence[Columns], stream: tuple[str | int, ...], others: Columns
+    ) -> Columns:
+        rng = self.streams.generator(*stream, "removal")
+        return self.remover.remove(others, candidates, protocol=self.protocol, rng=rng)
+
+    def find_linear_fits(self, study: Study) -> LinearFits | None:
+        """Return what scores features without making S, where power and removers are linear."""
+        is_linear = isinstance(self.remover, LinearRemover)
+        if not isinstance(study.power, LinearPower) or not is_linear or self.protocol == "paper":
+            return None
+        return LinearFits(study.power, self.is_used)
+
+
+def _is_continuous(columns: Columns) -> bool:
+    """Return whether removal draws no random numbers, as it does where values are levels."""
+    return (
+        set(columns.kinds) == {Kind.CONTINUOUS}
+        and not columns.missing
+        and not columns.is_stepped.any()
+    )
+
+
+def refuse_large_groups(study: Study) -> None:
+    """Raise where removing a group and its copies would leave nothing of the other columns."""
+    n_most = study.n_rows_each // ROWS_PER_MEMBER
+    for feature in study.features:
+        if len(feature.positions) > 1 and feature.n_directions > n_most:
+            raise InputError(
+                f"Group {feature.name!r} has {feature.n_directions} columns, counting levels and "
+                f"gaps, too many for {study.n_rows_each} rows: {n_most} at most can be protected "
+                "jointly.",
+                argument="groups",
+            )

@@ -4,9 +4,9 @@ Nothing here knows of forests or features: arrays of numbers go in, and numbers 
 """
 
 from umfi.inference.intervals import (
-    MAX_INTERVAL_SHARE,
+    MAX_INTERVAL_FRACTION,
+    MIN_INTERVAL_FRACTION,
     MIN_INTERVAL_REPEATS,
-    MIN_INTERVAL_SHARE,
     row_interval,
     standard_error,
     subsampling_interval,
@@ -22,9 +22,9 @@ from umfi.inference.p_values import (
 
 __all__ = [
     "CONTROLS",
-    "MAX_INTERVAL_SHARE",
+    "MAX_INTERVAL_FRACTION",
+    "MIN_INTERVAL_FRACTION",
     "MIN_INTERVAL_REPEATS",
-    "MIN_INTERVAL_SHARE",
     "PermutationTest",
     "adjust_p_values",
     "is_settled",

@@ -8,20 +8,20 @@ from numpy.typing import NDArray
 from umfi.inference.p_values import SMALLEST_TAIL
 
 __all__ = [
-    "MAX_INTERVAL_SHARE",
+    "MAX_INTERVAL_FRACTION",
+    "MIN_INTERVAL_FRACTION",
     "MIN_INTERVAL_REPEATS",
-    "MIN_INTERVAL_SHARE",
     "row_interval",
     "standard_error",
     "subsampling_interval",
     "subsampling_test",
 ]
 
-# Fewer repeats do not tell how much importances vary.
+# Fewer repeats do not show how much importances vary.
 MIN_INTERVAL_REPEATS = 20
-# The closer a subsample is to all rows, the less it tells of how others would look; the smaller it
+# The closer a subsample is to all rows, the less it shows of how others would look; the smaller it
 # is, the more time all rows take beside it.
-MIN_INTERVAL_SHARE, MAX_INTERVAL_SHARE = 0.2, 0.8
+MIN_INTERVAL_FRACTION, MAX_INTERVAL_FRACTION = 0.2, 0.8
 
 # Rows are predicted and learned from: importances of forests vary over tables by 1.0 to 1.5 times
 # the error of the predicted rows alone, see benchmarks/intervals.py.
@@ -53,7 +53,7 @@ def standard_error(influences: NDArray[np.float64] | None) -> float:
 def row_interval(
     estimates: NDArray[np.float64],
     errors: NDArray[np.float64],
-    share: float,
+    fraction: float,
     n_rows: int,
     level: float,
 ) -> tuple[float, float]:
@@ -62,19 +62,19 @@ def row_interval(
     The importance is a mean over rows, so it has a standard error (Williamson, Gilbert, Simon and
     Carone 2021): that of the rows as they are predicted. Rows also vary as those that are learned
     from, which in tables of some hundred rows adds about as much variance again, so twice the
-    variance is taken. Repeats on all rows share it. Repeats on subsamples, a share of the rows
-    each, share rows: of their variance the share s stays whatever their number r, and the rest is
-    divided by it, s + (1 - s) / r. Where rows do not tell the error, as for powers that only
-    score, the spread over subsamples does: they vary by σ²(1/m - 1/n), all rows by σ²/n (Politis,
-    Romano and Wolf 1999).
+    variance is taken. Repeats on all rows have it in common. Repeats on subsamples, a fraction s of
+    the rows each, overlap: of their variance the fraction s stays whatever their number r, and the
+    rest is divided by it, s + (1 - s) / r. Where rows do not show the error, as for powers that
+    only score, the spread over subsamples does: they vary by σ²(1/m - 1/n), all rows by σ²/n
+    (Politis, Romano and Wolf 1999).
 
     Parameters
     ----------
     estimates : ndarray, shape (n_repeats,)
     errors : ndarray, shape (n_repeats,)
         Standard errors, NaN where unknown.
-    share : float
-        Rows of a repeat as a share of all.
+    fraction : float
+        Rows of a repeat as a fraction of all.
     n_rows : int
         Of all rows.
     level : float
@@ -82,7 +82,7 @@ def row_interval(
     Returns
     -------
     low, high : float
-        NaN where nothing tells the error.
+        NaN where nothing shows the error.
 
     Examples
     --------
@@ -94,14 +94,15 @@ def row_interval(
     from scipy import stats
 
     n_repeats = len(estimates)
+    is_subsampled = MIN_INTERVAL_FRACTION <= fraction <= MAX_INTERVAL_FRACTION
     freedom = n_rows - 1
     if not np.isnan(errors).any():
-        variance = ROW_ROLES * float(np.mean(errors**2)) * (share + (1.0 - share) / n_repeats)
+        variance = ROW_ROLES * float(np.mean(errors**2)) * (fraction + (1.0 - fraction) / n_repeats)
         if n_repeats > 1:  # The chance of each fit.
             variance += float(np.var(estimates, ddof=1)) / n_repeats
         error = np.sqrt(variance)
-    elif n_repeats >= MIN_INTERVAL_REPEATS and MIN_INTERVAL_SHARE <= share <= MAX_INTERVAL_SHARE:
-        error = _standard_error(estimates, share)
+    elif is_subsampled and n_repeats >= MIN_INTERVAL_REPEATS:
+        error = _standard_error(estimates, fraction)
         freedom = n_repeats - 1
     else:
         return float("nan"), float("nan")
@@ -113,13 +114,13 @@ def row_interval(
 def subsampling_interval(
     subsampled: NDArray[np.float64],
     whole: NDArray[np.float64],
-    share: float,
+    fraction: float,
     level: float,
 ) -> tuple[float, float]:
     """Return an interval for the importance that ever more rows would show.
 
     Two things are estimated. The standard error is the spread over subsamples of m of n rows
-    times √(m / (n - m)), because subsamples drawn without replacement share rows: they vary by
+    times √(m / (n - m)), because subsamples drawn without replacement overlap: they vary by
     σ²(1/m - 1/n), all rows by σ²/n (Politis, Romano and Wolf 1999). And more rows let a forest
     learn more: from m to n rows the importance moved, and a learning curve like 1/√n carries this
     on. Whether it will go on is not known, so the interval reaches from the importance of all
@@ -131,8 +132,8 @@ def subsampling_interval(
         Importances of subsamples.
     whole : ndarray, shape (at least 1,)
         Importances of all rows, with other seeds.
-    share : float
-        Rows of a subsample as a share of all, below 1.
+    fraction : float
+        Rows of a subsample as a fraction of all, below 1.
     level : float
 
     Examples
@@ -144,22 +145,22 @@ def subsampling_interval(
     """
     from scipy import stats
 
-    error = _standard_error(subsampled, share)
+    error = _standard_error(subsampled, fraction)
     margin = error * float(stats.t.ppf(0.5 + level / 2.0, len(subsampled) - 1))
     now = float(np.mean(whole))
-    carried_on = now + (now - float(np.mean(subsampled))) / (share**-0.5 - 1.0)
+    carried_on = now + (now - float(np.mean(subsampled))) / (fraction**-0.5 - 1.0)
     return min(now, carried_on) - margin, max(now, carried_on) + margin
 
 
 def subsampling_test(
-    subsampled: NDArray[np.float64], whole: NDArray[np.float64], share: float
+    subsampled: NDArray[np.float64], whole: NDArray[np.float64], fraction: float
 ) -> float:
     """Return the p-value of an estimate that is zero at most if there is nothing.
 
     By a t distribution. The standard error is that of :func:`subsampling_interval`, less what the
     runs on all rows show to be the chance of a single run, as permutations and seeds bring it:
     their mean has less of that. No more than half of the variance is taken away, because few runs
-    do not tell it well.
+    do not show it well.
 
     Examples
     --------
@@ -170,10 +171,10 @@ def subsampling_test(
     from scipy import stats
 
     estimate = float(np.mean(whole))
-    variance = _standard_error(subsampled, share) ** 2
+    variance = _standard_error(subsampled, fraction) ** 2
     if len(whole) > 1:
         of_a_run = float(np.var(whole, ddof=1))
-        less = variance - of_a_run * share / (1.0 - share)
+        less = variance - of_a_run * fraction / (1.0 - fraction)
         variance = max(less, variance / 2.0) + of_a_run / len(whole)
     error = float(np.sqrt(variance))
     if error == 0.0:
@@ -181,6 +182,6 @@ def subsampling_test(
     return float(max(stats.t.sf(estimate / error, len(subsampled) - 1), SMALLEST_TAIL))
 
 
-def _standard_error(subsampled: NDArray[np.float64], share: float) -> float:
+def _standard_error(subsampled: NDArray[np.float64], fraction: float) -> float:
     """Return the standard error of all rows from estimates of subsamples."""
-    return float(np.std(subsampled, ddof=1) * np.sqrt(share / (1.0 - share)))
+    return float(np.std(subsampled, ddof=1) * np.sqrt(fraction / (1.0 - fraction)))

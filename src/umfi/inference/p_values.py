@@ -22,15 +22,15 @@ __all__ = [
 CONTROLS = ("fdr", "by", "holm", "none")
 
 # With this many null scores at or above the feature's own it is decided (Besag and Clifford 1991):
-# a p-value of 5 / (number of null scores) tells all that is needed of an unrelated feature.
+# a p-value of 5 / (number of null scores) says all that is needed of an unrelated feature.
 ENOUGH_EXCEEDANCES = 5
-# Scores closer to each other than this share of them are equal.
+# Scores closer to each other than this fraction of them are equal.
 ROUNDING = 1e-12
 # As far as a tail is read.
 SMALLEST_TAIL = 1e-100
-# Fewer null scores do not tell a tail.
+# Fewer null scores do not show a tail.
 MIN_TAIL_FREEDOM = 16
-# Null scores lean to the right, and few of them do not tell how much: so many standard errors more
+# Null scores lean to the right, and few of them do not show how much: so many standard errors more
 # are assumed. Two were chosen on null statistics of forests, see docs/inference.md.
 SKEWNESS_ERRORS = 2.0
 

@@ -14,7 +14,7 @@ from scipy.spatial.distance import squareform
 from umfi.data.columns import MIN_ROWS
 from umfi.data.frames import drop_incomplete_rows, read_columns
 from umfi.errors import InputError
-from umfi.importance.association import associate
+from umfi.importance.pairs import associate
 from umfi.plots.style import MAX_FEATURES, ink, note_hidden, plain_text, row_font
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from umfi.importance.partnership import Partners
+    from umfi.importance.partners import Partners
 
 __all__ = ["plot_partners", "plot_redundancy"]
 

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from umfi.errors import InputError
-from umfi.importance.diagnosis import GOOD_LEAKAGE
+from umfi.importance.diagnose import GOOD_LEAKAGE
 from umfi.plots.style import (
     BAR_COLOUR,
     GOOD_COLOUR,
@@ -26,7 +26,7 @@ from umfi.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from umfi.importance.diagnosis import Diagnosis
+    from umfi.importance.diagnose import Diagnosis
     from umfi.importance.result import ImportanceResult
 
 __all__ = ["plot_leakage", "plot_stability"]

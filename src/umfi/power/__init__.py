@@ -39,11 +39,9 @@ __all__ = [
     "ForestPower",
     "KnnPower",
     "LinearClosedForm",
-    "LinearContest",
     "LinearPower",
     "PredictingPower",
     "QmdPower",
-    "compare_answers",
     "compare_averages",
     "compare_predictions",
     "find_power",
@@ -51,8 +49,6 @@ __all__ = [
     "score_columns",
 ]
 
-LinearContest = LinearClosedForm  # Renamed.
-compare_answers = compare_predictions  # Renamed.
 
 # By name: from the task to the power.
 POWERS: dict[str, Callable[[Task], PredictivePower]] = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from umfi.data.frames import read_columns
 from umfi.errors import InputError, listed
-from umfi.importance.parts import PARTS
+from umfi.importance.display import PARTS
 from umfi.plots import draw_svg, plot_importances, plot_parts, plot_redundancy, plot_stability
 from umfi.report.words import (
     answer_in_words,

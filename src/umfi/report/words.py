@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from umfi.errors import listed
-from umfi.importance import decompose
-from umfi.importance.comparison import COMPARED
-from umfi.importance.result import TESTED_METHODS, ImportanceResult
+from umfi.importance import METHODS
+from umfi.importance.result import ImportanceResult
 from umfi.power import POWERS
 
 __all__ = ["Check", "answer_in_words", "check_in_words", "code_of", "question_in_words"]
 
-QUESTIONS = {
-    "ultra_marginal": "How much better is {} predicted with each feature, once the information "
-    "about that feature is removed from all others?",
-    "ablation": "What does each feature add to the prediction of {} that no other can replace?",
-    "bivariate": "How well does each feature predict {} by itself?",
-    "marginal_contribution": "What is the most that each feature adds to the prediction of {} by "
-    "any set of the others?",
-    "permutation": "How much does a fitted forest rely on each feature to predict {}?",
-    "conditional_permutation": "How much does a fitted forest rely on each feature to predict {}, "
-    "beyond the information in associated features?",
-    "decompose": "What does each feature add to the prediction of {}, alone or together with "
-    "others, and could others replace it?",
-}
 # Fewer rows than this leave much to chance, in all and in a class.
 FEW_ROWS, FEW_ROWS_OF_CLASS = 100, 20
 # With a commonest class of this proportion, accuracy hardly moves.
@@ -54,7 +39,8 @@ class Check(NamedTuple):
 
 def question_in_words(result: ImportanceResult) -> str:
     """Return what was asked."""
-    question = QUESTIONS.get(str(result.settings.get("method")), "What is related to {}?")
+    method = METHODS.get(str(result.settings.get("method")))
+    question = "What is related to {}?" if method is None else method.question
     return question.format(_target(result))
 
 
@@ -110,7 +96,8 @@ def _on_others(result: ImportanceResult, n_others: int) -> str:
 
 
 def _no_test(result: ImportanceResult) -> str:
-    if result.settings.get("method") in TESTED_METHODS:
+    method = METHODS.get(str(result.settings.get("method")))
+    if method is not None and method.is_tested:
         return (
             "No test was run, so importances are not compared with chance; a permutation test "
             "would do that."
@@ -268,21 +255,20 @@ def code_of(result: ImportanceResult) -> str:
     umfi.ultra_marginal(X, y, remover=umfi.LinearRemover(), task='regression', random_state=3)
     """
     settings = result.settings
-    method = str(settings.get("method"))
-    function = {**COMPARED, "decompose": decompose}.get(method)
-    if function is None:
+    name_of_method = str(settings.get("method"))
+    if name_of_method not in METHODS:
         return ""
     shown = []
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, default in METHODS[name_of_method].options.items():
         if name not in settings:
             continue
         value = settings[name]
         if name == "power" and value not in POWERS and isinstance(value, str):
             # Of our own making, or the caller's, whose name it has.
             shown.append(f"power={_as_code(value) if '(' in value else value}")
-        elif value not in (parameter.default, IMPLIED.get(name)):
+        elif value not in (default, IMPLIED.get(name)):
             shown.append(f"{name}={_as_code(value)}")
-    return f"umfi.{method}({', '.join(['X', 'y', *shown])})"
+    return f"umfi.{name_of_method}({', '.join(['X', 'y', *shown])})"
 
 
 def _as_code(value: Any) -> str:
