@@ -1,6 +1,7 @@
 """Columns of which only the ranks are stored: the same forests, less memory."""
 
 import pickle
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,9 @@ import umfi
 from umfi.data.frames import read_columns
 from umfi.data.ranked import RankedColumns, rank_in_blocks
 from umfi.forest.ranks import MAX_POSITIONS
-from umfi.importance import contexts
 
+# The package has a function of the same name.
+contexts = import_module("umfi.importance.ultra_marginal")
 POWER = umfi.ForestPower(n_trees=2)
 
 
@@ -44,7 +46,7 @@ def test_importances_are_those_of_whole_values_to_the_bit(n_rows, remover, metho
     monkeypatch.setattr(contexts, "rank_in_blocks", lambda *a, **k: made.append(1) or real(*a, **k))
     ranked = getattr(umfi, method)(X, y, **arguments)
     assert made
-    monkeypatch.setattr(contexts.UnrelatedContexts, "_needs_ranks_only", lambda *_: False)
+    monkeypatch.setattr(contexts, "_is_continuous", lambda columns: False)
     whole = getattr(umfi, method)(X, y, **arguments)
     for name in ("scores", "tests", "part_scores", "part_tests"):
         one, other = getattr(ranked, name), getattr(whole, name)

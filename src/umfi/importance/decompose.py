@@ -164,11 +164,7 @@ def score_parts(
         "irreplaceable": irreplaceable,
         "replaceable": _subtract(importance, irreplaceable),
     }
-    return {
-        task.feature: {
-            part: ScorePair.from_comparison(one).to_plain() for part, one in parts.items()
-        }
-    }
+    return {task.feature: {part: ScorePair.difference(*one) for part, one in parts.items()}}
 
 
 def _subtract(whole: Comparison, part: Comparison) -> Comparison:

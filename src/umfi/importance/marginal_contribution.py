@@ -67,7 +67,7 @@ def marginal_contribution(
             value=max_context,
         )
     study = Study.prepare("marginal_contribution", X, y, {"max_context": max_context}, options)
-    used, largest = _find_used(study.specification)
+    used, largest = _find_used(study)
     n_subsets = sum(comb(len(used), size) for size in range(largest + 2))
     if n_subsets > MAX_SUBSETS:
         raise InputError(

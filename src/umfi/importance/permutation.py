@@ -127,7 +127,7 @@ def conditional_permutation(
 
 def _shuffle_features(study: Study, threshold: float | None) -> ImportanceResult:
     """Return the mean over the trees of what shuffling each feature costs."""
-    forest, method = study.power, study.specification.method
+    forest, method = study.power, study.method
     if not isinstance(forest, ForestPower):
         raise InputError(
             f"{method} needs a forest: choose the power 'forest', 'extra-trees' or "

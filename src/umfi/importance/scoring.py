@@ -145,8 +145,8 @@ def score_feature(
         pair = _score_as_paper(study, context, feature, task.repeat)
     else:
         comparison = compare(study, context, candidates, feature, task.repeat)
-        pair = ScorePair.from_comparison(comparison)
-    return {task.feature: {"importance": pair.to_plain()}}
+        pair = ScorePair.difference(*comparison)
+    return {task.feature: {"importance": pair}}
 
 
 def score_block(study: Study, linear: LinearFits, task: ScoreTask) -> dict[int, dict[str, Any]]:
@@ -156,7 +156,7 @@ def score_block(study: Study, linear: LinearFits, task: ScoreTask) -> dict[int, 
     features = [study.features[index] for index in block]
     found = compare_in_closed_form(study, linear, features, task.repeat)
     return {
-        index: {"importance": ScorePair.from_comparison(one).to_plain()}
+        index: {"importance": ScorePair.difference(*one)}
         for index, one in zip(block, found, strict=True)
     }
 
@@ -248,17 +248,13 @@ def collect_scores(
     specification: Specification, answers_of: AnswersOf
 ) -> list[tuple[int, int, dict[str, ScorePair]]]:
     """Return (feature index, repeat, scores of each part) of all that is known."""
-    scores: dict[tuple[int, int], dict[str, list[float]]] = {
-        (int(index), int(name[1])): of_parts
-        for name, answer in answers_of(SCORES).items()
+    scores = {
+        (int(index), task[1]): {part: ScorePair(*pair) for part, pair in of_parts.items()}
+        for task, answer in answers_of(SCORES).items()
         for index, of_parts in answer.items()
     }
     return [
-        (
-            feature,
-            repeat,
-            {part: ScorePair.from_plain(one) for part, one in scores[index, repeat].items()},
-        )
+        (feature, repeat, scores[index, repeat])
         for repeat in range(specification.repeats)
         for feature, index in enumerate(specification.representatives)
         if (index, repeat) in scores

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from umfi.errors import INCOMPLETE, InputError, StopCode, StopReason, listed
 from umfi.importance.features import Feature
 from umfi.importance.result import SCORE_COLUMNS, ImportanceResult
 from umfi.inference import standard_error
-from umfi.power import Comparison
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,10 +21,7 @@ __all__ = ["AnswersOf", "Assembler", "ScorePair", "Specification", "Undone", "as
 
 
 class ScorePair(NamedTuple):
-    """The two scores of an importance, the importance, and its standard error.
-
-    The error is NaN where the rows do not show it.
-    """
+    """The two scores of an importance, the importance, and its standard error, NaN if unknown."""
 
     score_with: float
     score_without: float
@@ -32,29 +29,18 @@ class ScorePair(NamedTuple):
     standard_error: float = float("nan")
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison) -> ScorePair:
-        """Return the pair with the difference of the scores as its importance."""
-        error = standard_error(comparison.influences)
-        return cls.difference(comparison.score_with, comparison.score_without, error)
-
-    @classmethod
     def difference(
-        cls, score_with: float, score_without: float, error: float = float("nan")
+        cls,
+        score_with: float,
+        score_without: float,
+        influences: NDArray[np.float64] | None = None,
     ) -> ScorePair:
-        """Return the pair with the plain difference as its importance."""
-        return cls(score_with, score_without, score_with - score_without, error)
-
-    def to_plain(self) -> list[float | None]:
-        """Return the pair as JSON can hold it."""
-        return [None if np.isnan(value) else float(value) for value in self]
-
-    @classmethod
-    def from_plain(cls, plain: Sequence[float | None]) -> ScorePair:
-        """Return the pair from what JSON held."""
-        return cls(*(float("nan") if value is None else value for value in plain))
+        """Return the pair whose importance is the plain difference of two scores."""
+        importance = score_with - score_without
+        return cls(score_with, score_without, importance, standard_error(influences))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Specification:
     """A study without its data.
 
@@ -92,8 +78,8 @@ class Specification:
         settings: Mapping[str, Any] | None = None,
         notes: Iterable[str] = (),
         extra: Mapping[str, Any] | None = None,
-    ) -> Specification:
-        """Return a specification with more settings, notes and extra facts."""
+    ) -> Self:
+        """Return the same with more settings, notes and extra facts."""
         all_notes = list(dict.fromkeys([*self.settings["notes"], *notes]))
         return replace(
             self,
@@ -116,7 +102,12 @@ class Specification:
 
     def to_plain(self) -> dict[str, Any]:
         """Return the specification as JSON can hold it."""
-        return asdict(self)
+        return {
+            "features": [asdict(feature) for feature in self.features],
+            "representatives": self.representatives,
+            "settings": self.settings,
+            "extra": self.extra,
+        }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Specification:

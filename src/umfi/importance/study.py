@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import attrgetter
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -18,7 +20,6 @@ from umfi.errors import InputError, check_count
 from umfi.execution import Answers, Runner, Streams
 from umfi.execution.checkpoint import Checkpoint, describe, describe_table, find_seed
 from umfi.importance.features import (
-    Feature,
     describe_data,
     find_notes,
     find_representatives,
@@ -64,8 +65,8 @@ class Recent:
             return self.made[repeat]
 
 
-@dataclass(frozen=True, eq=False)
-class Study:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Study(Specification):
     """Which of these columns are related to this response: all that tasks need, prepared once.
 
     As a context manager it connects the checkpoint, and in the end releases workers and files.
@@ -75,7 +76,6 @@ class Study:
     columns, response : the data of all rows; only :func:`umfi.diagnose` does without a response
     power : what measures predictive power
     streams : random streams by name
-    specification : the study without its data
     arguments : as they were given, which decide whether a checkpoint holds the same run
     runner, checkpoint : what carries out tasks and keeps answers; not there on other processes
     """
@@ -84,7 +84,6 @@ class Study:
     response: Target | None
     power: PredictivePower
     streams: Streams
-    specification: Specification
     arguments: Mapping[str, Any]
     runner: Runner
     checkpoint: Checkpoint | None
@@ -95,7 +94,7 @@ class Study:
 
     def __enter__(self) -> Study:
         if self.checkpoint is not None:
-            self.runner.keep_in(self.checkpoint, self.identify, self.specification.to_plain)
+            self.runner.keep_in(self.checkpoint, self.identify, self.to_plain)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -170,12 +169,18 @@ class Study:
             "versions": find_versions(),
         }
         representatives = tuple(find_representatives(columns, features))
-        specification = Specification(features, representatives, settings)
-        return cls(columns, response, power, streams, specification, arguments, runner, checkpoint)
-
-    def with_facts(self, **facts: Any) -> Study:
-        """Return a study with more settings, notes and extra facts; see :class:`Specification`."""
-        return replace(self, specification=self.specification.with_facts(**facts))
+        return cls(
+            features=features,
+            representatives=representatives,
+            settings=settings,
+            columns=columns,
+            response=response,
+            power=power,
+            streams=streams,
+            arguments=arguments,
+            runner=runner,
+            checkpoint=checkpoint,
+        )
 
     @property
     def target(self) -> Target:
@@ -183,26 +188,6 @@ class Study:
         if self.response is None:
             raise ValueError("This study has no response.")
         return self.response
-
-    @property
-    def features(self) -> tuple[Feature, ...]:
-        """What gets an importance."""
-        return self.specification.features
-
-    @property
-    def scored(self) -> list[int]:
-        """Indices of the features that stand for themselves."""
-        return self.specification.scored
-
-    @property
-    def repeats(self) -> int:
-        """How often everything is run."""
-        return self.specification.repeats
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Arguments and facts for the result."""
-        return self.specification.settings
 
     @property
     def protocol(self) -> ProtocolName:
@@ -254,29 +239,18 @@ class Study:
         stage: str,
         work: Callable[[Any], Any],
         tasks: Iterable[Any],
-        *,
-        title: str | None = None,
-        label_of: Callable[[Any], str] | None = None,
-        owner_of: Callable[[Any], int] | None = None,
-        is_one_due: bool = False,
+        **how: Any,
     ) -> Answers:
         """Return the answers of a stage after doing the tasks that are not yet done.
 
         Tasks are named tuples of text and numbers; those of one ``feature`` are done by the same
-        machine, where several divide the work, unless there is another owner. See :class:`Runner`.
+        machine, where several divide the work. How is as for :meth:`Runner.run`.
         """
         tasks = list(tasks)
-        if owner_of is None and tasks and hasattr(tasks[0], "feature"):
-            owner_of = _feature_of
-        return self.runner.run(
-            stage,
-            work,
-            tasks,
-            title=title or self.specification.method,
-            label_of=label_of or (lambda task: self._label(stage, task)),
-            owner_of=owner_of,
-            is_one_due=is_one_due,
-        )
+        usual: dict[str, Any] = {"title": self.method, "label_of": partial(self._label, stage)}
+        if tasks and hasattr(tasks[0], "feature"):
+            usual["owner_of"] = attrgetter("feature")
+        return self.runner.run(stage, work, tasks, **(usual | how))
 
     def _label(self, stage: str, task: Any) -> str:
         """Return what dashboards show of a task."""
@@ -284,15 +258,13 @@ class Study:
             f"{name} {self.features[value].name if name in ('feature', 'partner') else value}"
             for name, value in task._asdict().items()
         ]
-        return ", ".join([self.specification.method, stage, *fields])
+        return ", ".join([self.method, stage, *fields])
 
     def finish(self, assembler: Assembler) -> ImportanceResult:
         """Return the result of what has been done."""
         runner = self.runner
         try:
-            return assemble(
-                self.specification, assembler, runner.answers_of, runner.describe_stop()
-            )
+            return assemble(self, assembler, runner.answers_of, runner.describe_stop())
         except InputError:
             runner.pass_on_interrupt()
             raise
@@ -310,16 +282,12 @@ class Study:
         versions = find_versions() | {"umfi": f"{__version__} ({source_digest()})"}
         y = target and [target.name, target.task, list(target.classes), target.values]
         return {
-            "method": self.specification.method,
+            "method": self.method,
             **{name: describe(value) for name, value in fixed.items()},
             "X": describe_table(columns.names, kinds, columns.values),
             "y": describe(y),
             "versions": {name: versions[name] for name in sorted(versions) if name != "pandas"},
         }
-
-
-def _feature_of(task: Any) -> int:
-    return int(task.feature)
 
 
 def _read(X: Any, y: Any, options: Mapping[str, Any]) -> tuple[Columns, Target | None, int]:

@@ -124,7 +124,7 @@ def run_tests(study: Study, tests: FeatureTests) -> None:
         with one_blas_thread():  # As on workers, or sums would differ in their last digits.
             linear = tests.linear.fit(study, study.repeats)
     work = partial(score_batch, study, tests, design.is_one_fit, linear)
-    undecided = _follow_tests(study.specification, study.runner.answers_of, tests.part)
+    undecided = _follow_tests(study, study.runner.answers_of, tests.part)
     n_workers = count_workers(study.runner.n_jobs)
     for number in range(1, 1 + max((len(test.sizes) for test in undecided.values()), default=0)):
         undecided = {index: test for index, test in undecided.items() if test.next_batches()}
@@ -239,7 +239,7 @@ def find_hopeless(specification: Specification, answers_of: AnswersOf, part: str
     if specification.repeats > 1:
         return set()
     estimates = {
-        int(index): ScorePair.from_plain(of_parts[part]).importance
+        int(index): ScorePair(*of_parts[part]).importance
         for (_, repeat), answer in answers_of(SCORES).items()
         for index, of_parts in answer.items()
         if repeat == 0
