@@ -11,7 +11,7 @@ from umfi.removal.distortion import mic_e
 
 @pytest.fixture(scope="module")
 def twisted():
-    """Two columns that tell x together only."""
+    """Two columns that predict x only together."""
     rng = np.random.default_rng(0)
     x, first, second = rng.normal(size=(3, 500))
     second = np.where(x > 0.0, first + 0.3 * second, -first + 0.3 * second)
@@ -24,7 +24,7 @@ def diagnosis(twisted):
     return umfi.diagnose(*twisted, remover=["transport", "joint"], random_state=0)
 
 
-def test_it_tells_removers_that_fail_from_those_that_do_not(diagnosis):
+def test_removers_that_fail_are_distinguished_from_those_that_do_not(diagnosis):
     table = diagnosis.table.set_index(["remover", "feature"])
     assert table.loc[("transport", "x"), "before"] > 0.4
     assert table.loc[("transport", "x"), "leakage"] > 0.4
@@ -71,7 +71,7 @@ def test_it_is_the_same_for_any_number_of_workers(twisted):
 
 
 def test_a_remover_cannot_hide_leakage_by_fitting_these_rows():
-    """One that moves each row by what a nearest neighbour would tell fools forests, not copies."""
+    """One that moves each row by what a nearest neighbour would predict fools forests, not copies."""
 
     class Overfitted:
         def remove(self, columns, protected, *, protocol, rng):
@@ -112,7 +112,7 @@ def test_levels_too_rare_to_judge_are_doubtful_and_said_to_be():
     found = umfi.diagnose(X, random_state=0)
     assert found.table["verdict"].tolist() == ["doubtful", "good"]
     assert len(found.advice) == 1
-    assert found.advice[0].startswith("joint: 'site' has levels of too few rows to tell")
+    assert found.advice[0].startswith("joint: 'site' has levels of too few rows to show")
 
 
 def test_what_makes_no_sense_is_refused():

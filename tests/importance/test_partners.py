@@ -15,12 +15,12 @@ def test_near_copies_share_and_independent_features_do_not():
     X, y = umfi.datasets.simulate("correlation", n=500, random_state=0)
     table = find(X, y, ["x1", "x2"])
     assert table["shares"][table["shares"]].index.tolist() == [("x1", "x3")]
-    # x1 has half of the variance, and x3 tells 99 % of x1.
+    # x1 has half of the variance, and x3 explains 99 % of x1.
     assert table.loc[("x1", "x3"), "sharing"] == pytest.approx(0.5, abs=0.15)
     assert not table["interacts"].any()
 
 
-def test_exact_copies_share_everything_and_interact_with_nobody():
+def test_exact_copies_share_everything_and_do_not_interact():
     rng = np.random.default_rng(0)
     coins = rng.integers(0, 2, (400, 2))
     X = pd.DataFrame({"a": coins[:, 0], "b": coins[:, 1], "copy": coins[:, 1]})

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from umfi.data.columns import Columns, Kind
+from umfi.data.columns import Columns
 from umfi.data.contracts import DependenceRemover
 from umfi.errors import INCOMPLETE, InputError, listed
 from umfi.execution import one_blas_thread
-from umfi.importance.features import Feature, drop_constant, find_distinct, with_copies
+from umfi.importance.features import Feature, drop_constant, find_distinct, find_rare, with_copies
 from umfi.importance.options import RunOptions, with_options
 from umfi.importance.study import Study
 from umfi.removal import (
     find_distortion,
     find_leakage,
     find_remover,
-    has_rare_levels,
     leakage_limit,
     measure_leakages,
 )
@@ -43,16 +42,7 @@ N_COPIES = 3
 N_JUDGE_TREES = 200
 # Power above chance that a fraction of it can be taken of.
 MIN_POWER = 0.02
-TABLE_COLUMNS = [
-    "remover",
-    "feature",
-    "before",
-    "leakage",
-    "excess",
-    "retention",
-    "distortion",
-    "verdict",
-]
+MEASURED = ["before", "leakage", "excess", "retention", "distortion", "verdict"]
 JUDGES: tuple[Literal["best", "random"], ...] = ("best", "random")
 BEFORE = "before"
 
@@ -89,7 +79,7 @@ class Diagnosis:
 
         ``verdict``, good up to a leakage of 0.05 and an excess of 0.15, failed beyond a leakage
         of 0.15, doubtful between; in short tables chance is allowed for. A feature with levels
-        of fewer than 10 rows is doubtful at best, because nobody can judge it.
+        of fewer than 10 rows is doubtful at best, because its removal cannot be judged.
     settings : dict
 
     Examples
@@ -203,7 +193,7 @@ def diagnose(
         raise InputError("names a remover twice: leave one out.", argument="remover", value=labels)
     power = options["power"]
     if y is None:
-        options["power"] = "extra-trees"  # Which nobody will ask.
+        options["power"] = "extra-trees"  # It is not used.
     study = Study.prepare("diagnose", X, y, {"removers": removers}, options)
     examined = [index for index, one in enumerate(study.features) if not one.is_constant]
     if not examined:
@@ -251,7 +241,7 @@ def diagnose(
     ]
     table = pd.DataFrame(rows)
     table["retention"] = table["retention"].astype(float) / whole
-    return Diagnosis(table=table[TABLE_COLUMNS], settings=settings)
+    return Diagnosis(table=table[["remover", "feature", *MEASURED]], settings=settings)
 
 
 def _score_all(study: Study) -> float:
@@ -274,15 +264,10 @@ def _others(study: Study, feature: Feature) -> Columns:
 def _judge(study: Study, context: Columns, feature: Feature) -> float:
     """Return the most leakage that two kinds of forest find, on seeds that no remover has seen."""
     own = study.columns.select(feature.positions)
+    seeds = {split: study.streams.seed(feature.name, "judge", split) for split in JUDGES}
     return max(
-        find_leakage(
-            context,
-            own,
-            study.streams.seed(feature.name, "judge", split),
-            split=split,
-            n_trees=N_JUDGE_TREES,
-        )
-        for split in JUDGES
+        find_leakage(context, own, seed, split=split, n_trees=N_JUDGE_TREES)
+        for split, seed in seeds.items()
     )
 
 
@@ -310,10 +295,6 @@ def examine(
     found = measure_leakages(beside, own, candidates[1:], seed)
     leakage = _judge(study, unrelated, feature)
     excess = max((one.excess for one in found), default=0.0)
-    is_rare = any(
-        kind is Kind.CATEGORICAL and has_rare_levels(column)
-        for kind, column in zip(own.kinds, own.values.T, strict=True)
-    )
     score = np.nan
     if study.response is not None:
         score = study.score(unrelated.prepend(own), study.target, feature.name, "retention")
@@ -322,23 +303,14 @@ def examine(
         "excess": excess,
         "retention": score,
         "distortion": find_distortion(others, transformed),
-        "verdict": find_verdict(leakage, excess, leakage_limit(found), is_rare),
+        "verdict": find_verdict(leakage, excess, leakage_limit(found), bool(find_rare(own))),
     }
 
 
 def find_verdict(
     leakage: float, excess: float, chance: float = GOOD_LEAKAGE, is_rare: bool = False
 ) -> str:
-    """Return good, doubtful or failed.
-
-    Parameters
-    ----------
-    leakage, excess : float
-        See :class:`Diagnosis`.
-    chance : float
-        What chance alone may show in a table of this size.
-    is_rare : bool
-        Whether the feature has levels too rare to be judged.
+    """Return good, doubtful or failed; chance is the leakage that it alone may show.
 
     Examples
     --------
@@ -361,7 +333,7 @@ def _advise(remover: str, part: pd.DataFrame) -> list[str]:
     sentences = []
     if rare:
         sentences.append(
-            f"{remover}: {listed(rare)} has levels of too few rows to tell whether they are "
+            f"{remover}: {listed(rare)} has levels of too few rows to show whether they are "
             "removed: merge levels where you can."
         )
     if len(bad) == 0 and not rare:

@@ -23,6 +23,7 @@ __all__ = [
     "drop_constant",
     "find_distinct",
     "find_notes",
+    "find_rare",
     "find_representatives",
     "read_features",
     "with_copies",
@@ -31,23 +32,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Feature:
-    """A column or a group of columns.
-
-    Attributes
-    ----------
-    name : str
-    positions : tuple of int
-        Where its columns stand in the table.
-    is_constant : bool
-        Whether it carries no information.
-    n_directions : int
-        Columns of numbers that it stands for: more than one for groups and categories.
-    """
+    """A column or a group of columns, by their positions in the table."""
 
     name: str
     positions: tuple[int, ...]
     is_constant: bool
-    n_directions: int
+    n_directions: int  # Columns of numbers: more than one for groups and categories.
 
 
 # From the columns of a repeat, a feature, its columns followed by permuted copies, and the name of
@@ -131,20 +121,27 @@ def find_representatives(columns: Columns, features: Sequence[Feature]) -> list[
     """
     originals = columns.first_copies()
     first_alone: dict[int, int] = {}
-    representatives = []
-    for index, feature in enumerate(features):
-        if len(feature.positions) == 1:
-            original = int(originals[feature.positions[0]])
-            representatives.append(first_alone.setdefault(original, index))
-        else:
-            representatives.append(index)
-    return representatives
+    return [
+        index
+        if len(feature.positions) > 1
+        else first_alone.setdefault(int(originals[feature.positions[0]]), index)
+        for index, feature in enumerate(features)
+    ]
 
 
 def find_distinct(columns: Columns) -> NDArray[np.bool_]:
     """Return which columns are neither constant nor copies of others, shape (n_columns,)."""
     is_original = columns.first_copies() == np.arange(columns.n_columns)
     return np.asarray(is_original & ~columns.is_constant())
+
+
+def find_rare(columns: Columns) -> list[str]:
+    """Return the names of categorical columns with levels too rare for a bin of their own."""
+    return [
+        name
+        for name, kind, column in zip(columns.names, columns.kinds, columns.values.T, strict=True)
+        if kind is Kind.CATEGORICAL and has_rare_levels(column)
+    ]
 
 
 def drop_constant(columns: Columns) -> Columns:
@@ -181,12 +178,7 @@ def find_notes(columns: Columns, target: Target | None, n_dropped: int) -> list[
             f"Missing values are a level of their own in {listed(counts)} "
             f"({sum(counts.values()):,} in all); numbers count there by their order alone."
         )
-    rare = [
-        name
-        for name, kind, column in zip(columns.names, columns.kinds, columns.values.T, strict=True)
-        if kind is Kind.CATEGORICAL and has_rare_levels(column)
-    ]
-    if rare:
+    if rare := find_rare(columns):
         notes.append(
             f"Levels of fewer than {MIN_CELL_ROWS} rows in {listed(rare)} are removed together "
             "with those most like them, which may leave some leakage: merge levels where you can."
@@ -207,9 +199,7 @@ def find_notes(columns: Columns, target: Target | None, n_dropped: int) -> list[
         if original != position and name not in constant
     ]
     if copies:
-        shown = ", ".join(copies[:MAX_LISTED_NAMES])
-        more = (
-            f" and {len(copies) - MAX_LISTED_NAMES} more" if len(copies) > MAX_LISTED_NAMES else ""
-        )
-        notes.append(f"Copies of other columns: {shown}{more}.")
+        n_hidden = len(copies) - MAX_LISTED_NAMES
+        more = f" and {n_hidden} more" if n_hidden > 0 else ""
+        notes.append(f"Copies of other columns: {', '.join(copies[:MAX_LISTED_NAMES])}{more}.")
     return notes

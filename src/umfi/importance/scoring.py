@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from umfi.data.columns import Columns
-from umfi.data.target import Target
 from umfi.importance.features import ContextOf, Feature, with_copies
 from umfi.importance.result import ImportanceResult
 from umfi.importance.specification import AnswersOf, Assembler, ScorePair, Specification, Undone
@@ -72,16 +71,7 @@ class ScoreTask(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearFits:
-    """Fits of a linear power in closed form: candidates beside all other columns, without contexts.
-
-    Attributes
-    ----------
-    power : LinearPower
-    is_used : ndarray of bool, shape (n_columns,)
-        Columns that take part.
-    fitted : Recent
-        Fits by repeat, made when they are first needed.
-    """
+    """Fits in closed form: candidates beside all other columns that are used, without contexts."""
 
     power: LinearPower
     is_used: NDArray[np.bool_]
@@ -90,11 +80,10 @@ class LinearFits:
     def fit(self, study: Study, repeat: int) -> LinearClosedForm:
         """Return the fit to the rows of one repeat."""
         columns, target = study.rows_of(repeat)
+        used = np.flatnonzero(self.is_used)
         return self.fitted.get(
             repeat if study.is_sampled(repeat) else -1,
-            lambda: LinearClosedForm(
-                self.power, columns.select(np.flatnonzero(self.is_used)), target
-            ),
+            lambda: LinearClosedForm(self.power, columns.select(used), target),
         )
 
 
@@ -108,9 +97,9 @@ def score_and_test(
 ) -> ImportanceResult:
     """Return the result of scoring and testing features.
 
-    The work of a task gives the scores of each part of the importance, by index of the feature, for
-    a block of features. Every feature is scored once before any is tested, and the other repeats
-    come last: when time is short, it goes to the features that are not yet decided.
+    The work of a task gives the scores of each part of the importance, for each feature of a block
+    by its index. Every feature is scored once before any is tested, and the other repeats come
+    last: when time is short, it goes to the features that are not yet decided.
     """
     if study.settings["test"] is not None:
         study = study.with_facts(notes=note_tests(study, tests))
@@ -167,16 +156,11 @@ def compare_in_closed_form(
     """Return the two scores of each feature in one repeat, in closed form."""
     target = study.rows_of(repeat)[1]
     candidates = [make_candidates(study, feature, repeat) for feature in features]
-    measure = _measure_of(study, target)
+    measure = find_measure(linear.power.measure, target.task)
     return [
         compare_averages(measure, averages, target)
         for averages in linear.fit(study, repeat).average_out(candidates)
     ]
-
-
-def _measure_of(study: Study, target: Target) -> str:
-    measure = study.power.measure if isinstance(study.power, PredictingPower) else None
-    return find_measure(measure, target.task)
 
 
 def compare(
@@ -202,7 +186,7 @@ def compare(
             for candidate in candidates
         )
         return Comparison(score_with, score_without)
-    measure = _measure_of(study, target)
+    measure = find_measure(power.measure, target.task)
     if study.protocol == "one-fit":
         own = candidates[0]
         rows = find_donors(context, own, study.streams.seed(*stream, "donors")).rows

@@ -57,19 +57,10 @@ def permuted_candidates(
 
 @dataclass(frozen=True)
 class FeatureTests:
-    """How a part of the importances is tested.
+    """How a part of the importances is tested: which candidates are added to which context.
 
-    Attributes
-    ----------
-    context_of : callable
-        What candidates are added to.
-    part : str
-    candidates_of : callable
-        From columns, a feature and permutations of the rows to the feature and its copies.
-    linear : LinearFits, optional
-        Scores candidates without a context; nothing that it looks at can leak.
-    is_leakage_measured : bool
-        Whether it is measured what contexts still predict of features.
+    Candidates are a feature and its copies, made from columns, the feature and permutations of the
+    rows. Linear fits score them without a context, so that nothing can leak.
     """
 
     context_of: ContextOf
@@ -178,11 +169,8 @@ def score_batch(
                 for candidate in candidates
             ]
     return {
-        "scores": [float(score) for score in scores[0 if batch.number == 0 else 1 :]],
-        "leakages": [
-            (float(one.own), [float(copy) for copy in one.of_copies], one.is_distance)
-            for one in leakages
-        ],
+        "scores": scores[0 if batch.number == 0 else 1 :],
+        "leakages": leakages,
     }
 
 
@@ -258,11 +246,10 @@ def assemble_tests(
     estimates: pd.Series,
     undone: list[Undone],
 ) -> pd.DataFrame | None:
-    """Return a row for each feature: ``feature, p_value, tail, n_permutations, leakage, leaks``.
+    """Return the tests of a part, one row per feature, None if nothing is tested.
 
-    None if nothing is tested. What is not decided is added to what is undone. Features without a
-    batch have p = 1, which is valid whatever they are. So have those whose estimate is not above
-    zero, see :func:`find_hopeless`.
+    What is not decided is added to what is undone. Features without a batch have p = 1, which is
+    valid whatever they are. So have those whose estimate is not above zero, see ``find_hopeless``.
     """
     import pandas as pd
 
@@ -271,10 +258,7 @@ def assemble_tests(
     tests = _follow_tests(specification, answers_of, part)
     answers = answers_of(_stage_of(part))
     leakages = {
-        index: [
-            Leakage(own, tuple(copies), flag)
-            for own, copies, flag in answers[Batch(index, 0, test.sizes[0])]["leakages"]
-        ]
+        index: [Leakage(*one) for one in answers[Batch(index, 0, test.sizes[0])]["leakages"]]
         for index, test in tests.items()
         if test.nulls
     }

@@ -104,15 +104,8 @@ def ultra_marginal(
 class UnrelatedContexts:
     """Makes S for each feature of a study: the other columns without information about it.
 
-    Attributes
-    ----------
-    streams : random streams by name
-    protocol : {"one-fit", "matched", "paper"}
-    remover : DependenceRemover
-    is_used : ndarray of bool, shape (n_columns,)
-        Columns that S is made of; all but the paper protocol set copies and constants aside.
-    needs_ranks_only : bool
-        Whether nobody will ask for the values of S, and removal goes column by column.
+    All but the paper protocol use no copies and constants. Where the power takes only ranks, and
+    removal goes column by column, S need not hold values.
     """
 
     streams: Streams
