@@ -71,7 +71,7 @@ def test_it_is_the_same_for_any_number_of_workers(twisted):
 
 
 def test_a_remover_cannot_hide_leakage_by_fitting_these_rows():
-    """One that moves each row by what a nearest neighbour would predict fools forests, not copies."""
+    """One that moves each row by what a nearest neighbour predicts fools forests, not copies."""
 
     class Overfitted:
         def remove(self, columns, protected, *, protocol, rng):

@@ -36,29 +36,15 @@ __all__ = [
 
 
 class Method(NamedTuple):
-    """What others need to know of a method.
-
-    Attributes
-    ----------
-    function : callable
-    question : str
-        What it asks; the response stands for ``{}``.
-    assemble : callable
-        Makes its result of the answers of its tasks.
-    is_compared : bool
-        Whether :func:`umfi.compare` knows it.
-    is_compared_by_default : bool
-        Marginal contribution takes long, so it is compared where it is asked for.
-    needs_forest : bool
-        Whether it looks into the trees of a forest.
-    """
+    """What others need to know of a method."""
 
     function: Callable[..., ImportanceResult]
-    question: str
-    assemble: Assembler = assemble_scores
-    is_compared: bool = True
-    is_compared_by_default: bool = False
-    needs_forest: bool = False
+    question: str  # The response stands for {}.
+    assemble: Assembler = assemble_scores  # Makes its result of the answers of its tasks.
+    is_compared: bool = True  # By umfi.compare.
+    is_compared_by_default: bool = False  # Slow methods are compared where they are asked for.
+    needs_forest: bool = False  # It looks into the trees of a forest.
+    hides_correlated: bool = False  # Correlated features can hide each other's importance.
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -101,6 +87,7 @@ METHODS: dict[str, Method] = {
         ablation,
         "What information about {} does each feature carry that no other can replace?",
         is_compared_by_default=True,
+        hides_correlated=True,
     ),
     "bivariate": Method(
         bivariate,
@@ -113,6 +100,7 @@ METHODS: dict[str, Method] = {
         assemble_trees,
         is_compared_by_default=True,
         needs_forest=True,
+        hides_correlated=True,
     ),
     "conditional_permutation": Method(
         conditional_permutation,
@@ -120,5 +108,6 @@ METHODS: dict[str, Method] = {
         "features say?",
         assemble_trees,
         needs_forest=True,
+        hides_correlated=True,
     ),
 }

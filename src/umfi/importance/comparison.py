@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from umfi.data.contracts import PredictivePower
 from umfi.data.target import read_target
 from umfi.errors import InputError, listed, unknown_name
 from umfi.execution import Budget, Streams
@@ -148,7 +147,12 @@ def compare(
         if name not in known:
             raise unknown_name("argument", name, sorted(known))
     found_task = read_target(y, task=task).task
-    seed = Streams.from_random_state(_find_seed(random_state, arguments)).entropy
+    checkpoint = Checkpoint.read(arguments.get("checkpoint"))
+    if random_state is None and checkpoint is not None and checkpoint.file.is_file():
+        # That of the runs in the checkpoint, if there are any.
+        stored = (run.identity.get("random_state") for run in read_checkpoint(checkpoint.file))
+        random_state = next(stored, None)
+    seed = Streams.from_random_state(random_state).entropy
     notes: tuple[str, ...] = ()
     if methods is None:
         found_powers = [find_power(power, found_task) for power in by_power.values()]
@@ -164,16 +168,21 @@ def compare(
         shared = {name: value for name, value in arguments.items() if name in taken}
         for power_name, power in by_power.items():
             used = own.get("power", power)
-            _refuse_power(method, used, find_power(used, found_task))
+            is_forest = isinstance(find_power(used, found_task), ForestPower)
+            if COMPARED[method].needs_forest and not is_forest:
+                raise InputError(
+                    f"{method} looks into the trees of a forest, so power={used!r} cannot be "
+                    f"compared with it: leave {method} out of the methods.",
+                    argument="methods",
+                )
             name = label if len(by_power) == 1 else f"{label}, {power_name}"
             settings = {"power": power, "task": task, "random_state": seed, **shared, **own}
             calls[name] = (method, settings)
-    kept_in = Checkpoint.read(arguments.get("checkpoint"))
     budget = Budget(arguments.get("time_limit"))
     results: dict[str, ImportanceResult] = {}
     for name, (method, settings) in calls.items():
-        if kept_in is not None:
-            settings["checkpoint"] = replace(kept_in, label=name)
+        if checkpoint is not None:
+            settings["checkpoint"] = replace(checkpoint, label=name)
         # What one method leaves is for those after it.
         part = settings["time_limit"] = budget.share(len(calls) - len(results))
         try:
@@ -182,19 +191,11 @@ def compare(
             if not results or not part.is_over:
                 raise  # Others than for want of time.
         except KeyboardInterrupt:
-            if not results or kept_in is not None:
+            if not results or checkpoint is not None:
                 raise
         if part.is_interrupted:
             break
     return Comparison(results, notes)
-
-
-def _find_seed(random_state: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return the seed, which is that of the runs in a checkpoint if none is given."""
-    kept_in = Checkpoint.read(arguments.get("checkpoint"))
-    if random_state is not None or kept_in is None or not kept_in.file.is_file():
-        return random_state
-    return next((run.identity.get("random_state") for run in read_checkpoint(kept_in.file)), None)
 
 
 def _arguments_of(method: str) -> set[str]:
@@ -232,10 +233,7 @@ def _read_methods(
             raise InputError(
                 f"names {label!r} twice: pass each once.", argument="methods", value=methods
             )
-        wanted[str(label)] = (
-            method,
-            {name: value for name, value in own.items() if name != "method"},
-        )
+        wanted[str(label)] = method, {key: own[key] for key in own if key != "method"}
     return wanted
 
 
@@ -244,7 +242,12 @@ def _read_powers(powers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(powers, Mapping):
         named = {str(name): power for name, power in powers.items()}
     elif isinstance(powers, Sequence) and not isinstance(powers, str):
-        named = {_name_power(power): power for power in powers}
+        named = {
+            power
+            if isinstance(power, str)
+            else getattr(power, "__name__", None) or repr(power): power
+            for power in powers
+        }
     else:
         named = {}
     if not named:
@@ -257,20 +260,3 @@ def _read_powers(powers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
             argument="powers",
         )
     return named
-
-
-def _refuse_power(method: str, power: Any, chosen: PredictivePower) -> None:
-    """Raise before anything long starts if a method cannot be run with a power."""
-    if COMPARED[method].needs_forest and not isinstance(chosen, ForestPower):
-        raise InputError(
-            f"{method} looks into the trees of a forest, so power={power!r} cannot be compared "
-            f"with it: leave {method} out of the methods.",
-            argument="methods",
-        )
-
-
-def _name_power(power: Any) -> str:
-    """Return a short name for a power."""
-    if isinstance(power, str):
-        return power
-    return str(getattr(power, "__name__", None) or repr(power))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 from typing import Any, Unpack
 
@@ -141,7 +140,10 @@ def assemble_subsets(
         if specification.features[feature].is_constant:
             return (), ScorePair.difference(nothing, nothing)
         pairs = []
-        for subset in _contexts(used, source, context):
+        others = [index for index in used if index != source]
+        for subset in chain.from_iterable(
+            combinations(others, size) for size in range(context + 1)
+        ):
             score_with = scores[repeat, *sorted((*subset, source))]
             score_without = scores[repeat, *subset]
             gain = max(score_with, nothing) - max(score_without, nothing)
@@ -159,10 +161,3 @@ def assemble_subsets(
         columns={"context": [[names[index] for index in context] for _, _, context, _ in rows]},
     )
     return result, undone
-
-
-def _contexts(used: list[int], feature: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """Yield every set of other features of at most this size, smallest first."""
-    others = [index for index in used if index != feature]
-    for size in range(largest + 1):
-        yield from combinations(others, size)

@@ -7,11 +7,11 @@ with :func:`with_options`, which fills in defaults and gives it its full signatu
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial, wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypedDict, TypeVar, get_type_hints
 
@@ -159,14 +159,8 @@ def with_options(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return the decorator of a method that takes the declared options.
 
-    The line ``{common_parameters}`` of its docstring gives way to descriptions of all of them.
-
-    Parameters
-    ----------
-    declared : type
-        The typed dictionary that the method unpacks.
-    **own_defaults
-        Where they differ from the usual ones.
+    The method unpacks the declared typed dictionary, and may have defaults of its own. The line
+    ``{common_parameters}`` of its docstring gives way to descriptions of all of them.
 
     Examples
     --------
@@ -187,27 +181,23 @@ def with_options(
     defaults |= own_defaults
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        own = [
-            parameter
-            for parameter in inspect.signature(function).parameters.values()
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
+        signature = inspect.signature(function)
+        *own, _ = signature.parameters.values()  # The last is **options.
+        kind = inspect.Parameter.KEYWORD_ONLY
         options = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=annotations[name],
-            )
+            inspect.Parameter(name, kind, default=default, annotation=annotations[name])
             for name, default in defaults.items()
         ]
-        signature = inspect.signature(function).replace(parameters=[*own, *options])
+        signature = signature.replace(parameters=[*own, *options])
 
-        @functools.wraps(function)
+        @wraps(function)
         def method(*args: P.args, **kwargs: P.kwargs) -> R:
             for name in kwargs:
                 if name not in signature.parameters:
-                    raise _unexpected(function.__name__, name, signature.parameters)
+                    nearest = difflib.get_close_matches(name, signature.parameters, n=1)
+                    hint = f". Did you mean {nearest[0]!r}?" if nearest else ""
+                    called = f"{function.__name__}() got an unexpected keyword argument {name!r}"
+                    raise TypeError(called + hint)
             return function(*args, **(defaults | kwargs))
 
         method.__signature__ = signature  # type: ignore[attr-defined]
@@ -230,13 +220,6 @@ def _describe_options(docstring: str, names: Iterable[str]) -> str:
     return re.sub(r"^( *)\{common_parameters\}$", describe, docstring, flags=re.MULTILINE)
 
 
-def _unexpected(function: str, name: str, valid: Iterable[str]) -> TypeError:
-    """Return the error that Python raises for an argument that a function does not take."""
-    nearest = difflib.get_close_matches(name, list(valid), n=1)
-    hint = f". Did you mean {nearest[0]!r}?" if nearest else ""
-    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
-
-
 def check_arguments(own: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the method itself, or raise where they do not go together."""
     own = dict(own)
@@ -252,7 +235,7 @@ def check_arguments(own: Mapping[str, Any], options: Mapping[str, Any]) -> dict[
     return own
 
 
-def _default_remover(power: Any, protocol: ProtocolName | None = None) -> str:
+def _default_remover(power: Any, protocol: ProtocolName | None) -> str:
     """Return the name of the remover that fits a power and a protocol."""
     if protocol == "paper":
         return "transport"
@@ -288,22 +271,15 @@ def count_sampled_rows(subsample: int | float | None, n_rows: int) -> int | None
     is_number = isinstance(subsample, Real) and not isinstance(subsample, bool)
     is_fraction = is_number and not isinstance(subsample, Integral) and 0.0 < subsample <= 1.0
     is_count = is_number and 1 <= subsample < np.inf and subsample == int(subsample)
+    refused = partial(InputError, argument="subsample", value=subsample)
     if not is_fraction and not is_count:
-        raise InputError(
-            "is not valid: pass a whole number of rows, or a fraction from 0.0 to 1.0.",
-            argument="subsample",
-            value=subsample,
-        )
+        raise refused("is not valid: pass a whole number of rows, or a fraction from 0.0 to 1.0.")
     n_sampled = round(subsample * n_rows) if is_fraction else int(subsample)
     if n_sampled > n_rows:
-        raise InputError(
-            f"is more than the {n_rows} rows of X.", argument="subsample", value=subsample
-        )
+        raise refused(f"is more than the {n_rows} rows of X.")
     if n_sampled < FEW_ROWS:
-        raise InputError(
+        raise refused(
             f"leaves {n_sampled} of {n_rows} rows, and {FEW_ROWS} at least are needed: pass a "
-            "larger fraction, or None for all rows.",
-            argument="subsample",
-            value=subsample,
+            "larger fraction, or None for all rows."
         )
     return n_sampled

@@ -35,12 +35,8 @@ BLUR = 0.02
 class PairEffects(NamedTuple):
     """What was found of a pair in one repeat, in R².
 
-    Attributes
-    ----------
-    sharing : float
-        How much less the feature says without what the partner says about it.
-    interaction : float
-        How much more both say together than the sum of what each says without the other.
+    The feature says that much less without what the partner says about it, and both say that much
+    more together than the sum of what each says without the other.
     """
 
     sharing: float
@@ -62,8 +58,16 @@ def find_pair_effects(
     own = columns.select(feature.positions)
     rows = pair.generator("permutation").permutation(columns.n_rows)
     candidates = with_copies(columns.select(partner.positions), [rows])
-    context = _make_context(pair, columns, feature, partner, own, candidates)
-    sharing = _find_sharing(pair, context, own, candidates, responses)
+    is_used = find_distinct(columns)
+    is_used[columns.first_copies()[[*feature.positions, *partner.positions]]] = False
+    others = columns.select(np.flatnonzero(is_used))
+    both = [candidate.prepend(own) for candidate in candidates]
+    context = drop_constant(pair.remove(others, both, "others"))
+    without_partner, without_copy = (
+        pair.score(context.prepend(_blur(pair, pair.remove(own, [one], "own"))), responses)
+        for one in candidates
+    )
+    sharing = without_copy - without_partner
     originals = study.columns.first_copies()
     is_copy = set(originals[list(partner.positions)]) <= set(originals[list(feature.positions)])
     interaction = 0.0 if is_copy else _find_interaction(pair, context, own, candidates, responses)
@@ -71,15 +75,7 @@ def find_pair_effects(
 
 
 class _Pair(NamedTuple):
-    """How the columns of one pair and repeat are transformed and scored.
-
-    Attributes
-    ----------
-    study : Study
-    remover : DependenceRemover
-    stream : tuple
-        Name of the random stream.
-    """
+    """How the columns of one pair and repeat are transformed and scored."""
 
     study: Study
     remover: DependenceRemover
@@ -103,38 +99,6 @@ class _Pair(NamedTuple):
             if size > 0.0
         ]
         return float(np.dot(sizes[sizes > 0.0], scores) / sizes.sum())
-
-
-def _make_context(
-    pair: _Pair,
-    columns: Columns,
-    feature: Feature,
-    partner: Feature,
-    own: Columns,
-    candidates: Sequence[Columns],
-) -> Columns:
-    """Return all others without what they say about the feature and a candidate together."""
-    originals = columns.first_copies()
-    is_used = find_distinct(columns)
-    is_used[originals[[*feature.positions, *partner.positions]]] = False
-    others = columns.select(np.flatnonzero(is_used))
-    rest = pair.remove(others, [candidate.prepend(own) for candidate in candidates], "others")
-    return drop_constant(rest)
-
-
-def _find_sharing(
-    pair: _Pair,
-    context: Columns,
-    own: Columns,
-    candidates: Sequence[Columns],
-    responses: NDArray[np.float64],
-) -> float:
-    """Return how much less the feature says without what the partner says about it."""
-    without_partner, without_copy = (
-        pair.score(context.prepend(_blur(pair, pair.remove(own, [one], "own"))), responses)
-        for one in candidates
-    )
-    return without_copy - without_partner
 
 
 def _blur(pair: _Pair, columns: Columns) -> Columns:

@@ -1,4 +1,4 @@
-"""With whom a feature shares what it says, and with whom it interacts."""
+"""Which features carry the same information as a feature, and which interact with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from umfi.data.contracts import DependenceRemover, measure_of
 from umfi.errors import InputError, check_level, listed, unknown_name
@@ -118,7 +117,7 @@ class Partners(Printed):
 
 
 def _describe(feature: str, part: pd.DataFrame) -> str:
-    """Return in words with whom a feature shares and interacts."""
+    """Return in words with which others a feature shares what it says and interacts."""
     strongest = part.sort_values(["sharing", "interaction"], ascending=False)
     sharing = strongest["partner"][strongest["shares"]].tolist()
     by_interaction = part.sort_values("interaction", ascending=False)
@@ -221,16 +220,12 @@ def partners(
     # A pair says nothing before its last repeat, so that with little time it goes pair by pair.
     rounds = [[pair] for pair in varying] if options["time_limit"] is not None else [varying]
     work = partial(score_pair, study, chosen)
+    answers: dict[PairTask, Any] = {}
     with study:
         for some, (stage, repeats) in product(rounds, stages.items()):
             tasks = [PairTask(*pair, repeat) for repeat in repeats for pair in some]
-            study.run(stage, work, tasks, owner_of=lambda task: positions[task[:2]])
-        answers = {
-            name: answer
-            for stage, repeats in stages.items()
-            for name, answer in study.runner.answers_of(stage).items()
-            if name[2] in repeats
-        }
+            found = study.run(stage, work, tasks, owner_of=lambda task: positions[task[:2]])
+            answers |= {task: found[task] for task in tasks if task in found}
     effects = {}
     for pair in pairs:
         tasks = [PairTask(*pair, repeat) for repeat in range(n_repeats)]
@@ -267,7 +262,11 @@ def _assemble_partners(
         row: dict[str, Any] = {"feature": names[first], "partner": names[second]}
         for kind in VERDICTS:
             values = np.array([getattr(one, kind) for one in effects])
-            row |= _summarise(kind, values[: study.repeats], values[study.repeats :], fraction)
+            subsampled, whole = values[: study.repeats], values[study.repeats :]
+            row[kind] = float(whole.mean())
+            low_high = subsampling_interval(subsampled, whole, fraction, 0.95)
+            row[f"{kind}_low"], row[f"{kind}_high"] = low_high
+            row[f"{kind}_p_value"] = subsampling_test(subsampled, whole, fraction)
         rows.append(row)
     n_missing = n_pairs - len(rows)
     study = study.with_facts(
@@ -276,19 +275,6 @@ def _assemble_partners(
     )
     table = _add_verdicts(pd.DataFrame(rows), study.settings["alpha"])
     return Partners(table, dict(study.settings))
-
-
-def _summarise(
-    name: str, subsampled: NDArray[np.float64], whole: NDArray[np.float64], fraction: float
-) -> dict[str, float]:
-    """Return estimate, interval and p-value of what was found run by run."""
-    low, high = subsampling_interval(subsampled, whole, fraction, 0.95)
-    return {
-        name: float(whole.mean()),
-        f"{name}_low": low,
-        f"{name}_high": high,
-        f"{name}_p_value": subsampling_test(subsampled, whole, fraction),
-    }
 
 
 def _add_verdicts(table: pd.DataFrame, alpha: float) -> pd.DataFrame:

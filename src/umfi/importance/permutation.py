@@ -218,20 +218,12 @@ def _used_features(tree: RecordedTree, n_nodes: int) -> list[int]:
 
 
 class _Cells(NamedTuple):
-    """The cells of rows that a tree's own cuts on associated features make.
+    """The cells of rows that a tree's own cuts on associated features make."""
 
-    Attributes
-    ----------
-    used : the features that the tree splits on
-    rows : its out-of-bag rows
-    bins : ndarray, shape (n_used, n_rows)
-    is_associated : ndarray of bool, shape (n_used, n_used)
-    """
-
-    used: list[int]
-    rows: NDArray[np.uint32]
-    bins: NDArray[np.int64]
-    is_associated: NDArray[np.bool_]
+    used: list[int]  # The features that the tree splits on.
+    rows: NDArray[np.uint32]  # Out of its bag.
+    bins: NDArray[np.int64]  # Shape (n_used, n_rows).
+    is_associated: NDArray[np.bool_]  # Shape (n_used, n_used).
 
     @classmethod
     def of_tree(
@@ -258,7 +250,6 @@ class _Cells(NamedTuple):
         if threshold == 0.0:
             is_associated[:] = True
         np.fill_diagonal(is_associated, False)
-
         return cls(used, rows, bins, is_associated)
 
     def shuffle(self, members: Sequence[int], rng: np.random.Generator) -> NDArray[np.uint32]:

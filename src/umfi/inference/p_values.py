@@ -36,21 +36,11 @@ SKEWNESS_ERRORS = 2.0
 
 
 class PermutationTest(NamedTuple):
-    """The outcome of one permutation test.
+    """The outcome of one permutation test."""
 
-    Attributes
-    ----------
-    p_value : float
-        In (0, 1].
-    n_permutations : int
-        How many null scores it rests on.
-    is_tail : bool
-        Whether it is read off a fitted tail, because no null score reached the feature's own.
-    """
-
-    p_value: float
-    n_permutations: int
-    is_tail: bool
+    p_value: float  # In (0, 1].
+    n_permutations: int  # How many null scores it rests on.
+    is_tail: bool  # Read off a fitted tail, because no null score reached the feature's own.
 
 
 def permutation_test(
@@ -102,12 +92,8 @@ def permutation_test(
 def is_settled(statistic: float, batches: Sequence[NDArray[np.float64]], level: float) -> bool:
     """Return whether more permutations would change no decision.
 
-    Parameters
-    ----------
-    statistic, batches
-        As for :func:`permutation_test`.
-    level : float
-        A p-value at or below is as good as zero.
+    Statistic and batches are as for :func:`permutation_test`; a p-value at the level or below is as
+    good as zero.
     """
     if np.sum(_is_as_far_up(statistic, batches)) >= ENOUGH_EXCEEDANCES:
         return True

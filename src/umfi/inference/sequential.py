@@ -34,25 +34,13 @@ SETTLED_MARGIN = 10.0
 
 @dataclass(frozen=True)
 class SequentialDesign:
-    """How candidates are tested.
-
-    Attributes
-    ----------
-    max_permutations : int
-    alpha : float
-    is_sequential : bool
-        Whether a candidate that is decided gets no more copies.
-    n_candidates : int
-        Over how many p-values will be adjusted.
-    is_one_fit : bool
-        Whether a batch is one fit, and not one for each copy.
-    """
+    """How candidates are tested."""
 
     max_permutations: int
     alpha: float
-    is_sequential: bool
-    n_candidates: int = 1
-    is_one_fit: bool = True
+    is_sequential: bool  # A candidate that is decided gets no more copies.
+    n_candidates: int = 1  # Over which p-values will be adjusted.
+    is_one_fit: bool = True  # A batch is one fit, and not one for each copy.
 
     @property
     def settled_p_value(self) -> float:
@@ -75,12 +63,7 @@ class SequentialDesign:
     def batch_sizes(self, n_rows: int, n_directions: int) -> list[int]:
         """Return the number of copies in each batch, as equal as can be.
 
-        Parameters
-        ----------
-        n_rows : int
-            Of the table, of which a test may take fewer.
-        n_directions : int
-            Columns of numbers that a candidate stands for.
+        Candidates are of a table of this many rows, and stand for this many columns of numbers.
         """
         n_fitting = count_test_rows(n_rows) // (ROWS_PER_COPY * n_directions) - 1
         n_most = int(np.clip(n_fitting, MIN_COPIES, MAX_COPIES if self.is_one_fit else MAX_REFITS))

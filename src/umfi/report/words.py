@@ -20,7 +20,6 @@ UNEQUAL_PROPORTION = 0.8
 N_NAMED, N_LEADING = 5, 3
 # What a call has anyway wherever it can, so that code need not ask for it.
 IMPLIED = {"protocol": "one-fit"}
-HIDING_METHODS = ("ablation", "permutation", "conditional_permutation")
 
 
 class Check(NamedTuple):
@@ -160,7 +159,7 @@ def check_in_words(result: ImportanceResult) -> list[Check]:
 
 def _check_leakage(result: ImportanceResult) -> Check:
     method = result.settings.get("method")
-    if method in HIDING_METHODS:
+    if method in METHODS and METHODS[str(method)].hides_correlated:
         return Check(
             "note",
             "Correlated features",
