@@ -1,4 +1,4 @@
-"""The scikit-learn face: a selector that keeps the features related to the response."""
+"""The interface for scikit-learn: a selector of the features related to the response."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SELECTING = ("top", "threshold", "control")
 class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """Keeps features by their ultra-marginal importance, as a step of a scikit-learn pipeline.
 
-    Without ``top`` and ``threshold`` it keeps the related features: those that
+    Without ``top`` and ``threshold`` it selects the related features: those that
     :meth:`ImportanceResult.related` names after a permutation test.
 
     Parameters
@@ -45,12 +45,12 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     alpha : float
         Level at which features count as related.
     control : {"fdr", "by", "holm", "none"}
-        What is kept below the level; see :meth:`ImportanceResult.related`.
+        What is controlled at the level; see :meth:`ImportanceResult.related`.
     test : {"auto", "permutation", "full-permutation"}, optional
         Where p-values come from; see :func:`umfi.ultra_marginal`. ``"auto"`` is ``"permutation"``
         for related features, and no test where ``top`` or ``threshold`` is given.
     max_permutations : int
-        At most so many permuted copies for a feature.
+        At most so many permuted copies per feature.
     remover : {"joint", "linear", "transport", "chained"} or object, optional
         What removes from the other features all that they say about one; by default
         ``"joint"``, and ``"linear"`` if the power is linear.
@@ -87,7 +87,7 @@ class UltraMarginalSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         All that was found. Columns of an array are called ``x0``, ``x1``, ... here, as in
         :meth:`get_feature_names_out`.
     support_ : ndarray of bool, shape (n_features_in_,)
-        Whether each feature is kept.
+        Whether each feature is selected.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)

@@ -242,12 +242,11 @@ def _read_powers(powers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(powers, Mapping):
         named = {str(name): power for name, power in powers.items()}
     elif isinstance(powers, Sequence) and not isinstance(powers, str):
-        named = {
-            power
-            if isinstance(power, str)
-            else getattr(power, "__name__", None) or repr(power): power
-            for power in powers
-        }
+        names = (
+            one if isinstance(one, str) else str(getattr(one, "__name__", None) or repr(one))
+            for one in powers
+        )
+        named = dict(zip(names, powers, strict=True))
     else:
         named = {}
     if not named:

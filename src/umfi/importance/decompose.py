@@ -12,22 +12,13 @@ import numpy as np
 from umfi.data.columns import Columns
 from umfi.data.contracts import DependenceRemover
 from umfi.errors import InputError
+from umfi.importance import scoring
 from umfi.importance.ablation import all_others, conditional_candidates, refuse_test
 from umfi.importance.bivariate import no_others
 from umfi.importance.display import TESTED_PARTS
 from umfi.importance.features import Feature
 from umfi.importance.options import OptionsWithTest, with_options
 from umfi.importance.result import SCORE_COLUMNS, ImportanceResult
-from umfi.importance.scoring import (
-    LinearFits,
-    ScoreTask,
-    assemble_scores,
-    collect_scores,
-    compare,
-    compare_in_closed_form,
-    make_candidates,
-    score_and_test,
-)
 from umfi.importance.specification import AnswersOf, ScorePair, Specification, Undone
 from umfi.importance.study import Study
 from umfi.importance.testing import FeatureTests, assemble_tests
@@ -113,12 +104,9 @@ def decompose(
                 extra={"untested": ["irreplaceable"]},
             )
         else:
-            irreplaceable = FeatureTests(
-                all_others, part="irreplaceable", candidates_of=conditional_candidates
-            )
-            tests.append(irreplaceable)
+            tests.append(FeatureTests(all_others, "irreplaceable", conditional_candidates))
     work = partial(score_parts, study, contexts, linear)
-    return score_and_test(study, work, tests, assembler=assemble_parts)
+    return scoring.score_and_test(study, work, tests, assembler=assemble_parts)
 
 
 def make_shuffled(
@@ -138,15 +126,18 @@ def _shuffle(columns: Columns, rng: np.random.Generator) -> Columns:
 
 
 def score_parts(
-    study: Study, contexts: UnrelatedContexts, linear: LinearFits | None, task: ScoreTask
+    study: Study,
+    contexts: UnrelatedContexts,
+    linear: scoring.LinearFits | None,
+    task: scoring.ScoreTask,
 ) -> dict[int, dict[str, Any]]:
     """Return the scores of a feature in one repeat: in S, in S shuffled, among all others."""
     feature, columns = study.features[task.feature], study.rows_of(task.repeat)[0]
     stream = (feature.name, task.repeat)
-    candidates = make_candidates(study, feature, task.repeat)
+    candidates = scoring.make_candidates(study, feature, task.repeat)
 
     def compare_in(context: Columns) -> Comparison:
-        return compare(study, context, candidates, feature, task.repeat)
+        return scoring.compare(study, context, candidates, feature, task.repeat)
 
     if linear is None:
         unrelated = contexts.make(columns, feature, candidates, stream)
@@ -154,7 +145,7 @@ def score_parts(
         rng = study.streams.generator(*stream, "context")
         alone = compare_in(_shuffle(unrelated, rng))
     else:
-        [importance] = compare_in_closed_form(study, linear, [feature], task.repeat)
+        [importance] = scoring.compare_in_closed_form(study, linear, [feature], task.repeat)
         alone = compare_in(no_others(columns))
     irreplaceable = compare_in(all_others(columns, feature))
     parts = {
@@ -183,10 +174,10 @@ def assemble_parts(
     """Return the result with the scores and tests of the parts of its importances."""
     import pandas as pd
 
-    result, undone = assemble_scores(specification, answers_of)
+    result, undone = scoring.assemble_scores(specification, answers_of)
     rows = [
         (part, specification.features[feature].name, repeat, *pair)
-        for feature, repeat, of_parts in collect_scores(specification, answers_of)
+        for feature, repeat, of_parts in scoring.collect_scores(specification, answers_of)
         for part, pair in of_parts.items()
         if part != "importance"
     ]

@@ -255,7 +255,7 @@ def _score_all(study: Study) -> float:
 
 
 def _others(study: Study, feature: Feature) -> Columns:
-    """Return the other columns, without constants and copies, as importances take them."""
+    """Return the other columns without constants and copies, as importances do."""
     is_other = find_distinct(study.columns)
     is_other[list(feature.positions)] = False
     return study.columns.select(np.flatnonzero(is_other))

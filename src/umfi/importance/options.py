@@ -1,4 +1,4 @@
-"""The options that methods share: declared once, shown in full by every method, and checked.
+"""The options of all methods: declared once, shown in full by every method, and checked.
 
 A method is written with its own arguments and ``**options: Unpack[CommonOptions]``, and decorated
 with :func:`with_options`, which fills in defaults and gives it its full signature and docstring.
@@ -144,7 +144,7 @@ executor : str, dask.distributed.Client or Executor, optional
 progress : bool, optional
     False hides the progress bar, which is only ever shown in a terminal.
 checkpoint : str, path or Checkpoint, optional
-    A file that keeps what is done, so that the same call goes on where it was stopped, and
+    A file that stores what is done, so that the same call goes on where it was stopped, and
     more repeats, permutations or a test can be added later. See
     :func:`umfi.checkpoint_status`.
 time_limit : float or str, optional

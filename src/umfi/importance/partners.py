@@ -1,4 +1,4 @@
-"""Which features carry the same information as a feature, and which interact with it."""
+"""Partners of a feature: which carry the same information, and which interact with it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Partners(Printed):
         return list(self.settings.get("notes", ()))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the pairs that share or interact as a network, and return the axes."""
+        """Draw the pairs that are found as a network, and return the axes."""
         from umfi.plots import plot_partners
 
         return plot_partners(self, ax=ax)

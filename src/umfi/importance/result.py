@@ -42,10 +42,8 @@ SCORE_COLUMNS = (
 )
 
 FRAME_NAMES = ("scores", "tests", "part_scores", "part_tests")
-
 # Columns of numbers that may be missing.
 NUMBERS = ["leakage", "standard_error"]
-
 FORMAT_NAME = "umfi.ImportanceResult"
 FORMAT_VERSION = 4
 
@@ -139,7 +137,7 @@ class ImportanceResult(Printed):
         alpha : float
             Level of the control.
         control : {"fdr", "by", "holm", "none"}
-            What is kept below the level: the false discovery rate (Benjamini and Hochberg; for
+            What is controlled at the level: the false discovery rate (Benjamini and Hochberg; for
             any dependence between tests ``"by"``, Benjamini and Yekutieli), the chance of any
             false positive (``"holm"``), or of one for each feature (``"none"``).
 

@@ -54,7 +54,7 @@ __all__ = [
     "score_feature",
 ]
 
-# The authors floor accuracy at a half whatever the classes; kept for comparison with their package.
+# The authors floor accuracy at a half whatever the classes; for comparison with their package.
 PAPER_FLOORS = {"R²": 0.0, "accuracy": 0.5}
 # Two make half of the noise of one, and cost the fit little: benchmarks/one_fit.py.
 N_COPIES = {"one-fit": 2, "matched": 1, "paper": 0}

@@ -145,13 +145,11 @@ def assemble(
     n_repeats = result.scores.groupby("feature")["repeat"].nunique()
     if n_repeats.empty and reason is not None and reason.code is StopCode.PART_OF_RUN:
         raise InputError(
-            f"{reason}, which has no whole feature: what it did is kept, so merge the files."
+            f"{reason}, which has no whole feature: what it did is stored, so merge the files."
         )
     if n_repeats.empty:
-        raise InputError(
-            f"{reason or 'The run was stopped early'} before any feature had its importance: "
-            "allow more time."
-        )
+        reason_text = reason or "The run was stopped early"
+        raise InputError(f"{reason_text} before any feature had its importance: allow more time.")
     undone = [*_find_missing(specification, n_repeats), *undone]
     if not undone:
         return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -119,7 +120,7 @@ def merge_checkpoints(
 ) -> list[RunStatus]:
     """Put checkpoints of the same run together, and return how far it is.
 
-    The files come from several machines, each of which did its share of one run (see
+    The files come from several machines, each of which did its part of one run (see
     :class:`umfi.Checkpoint`), or began it anew. The same call with ``checkpoint=out`` then does
     what is left, if anything is, and returns the result.
 
@@ -127,7 +128,7 @@ def merge_checkpoints(
     ----------
     paths : sequence of str or path
     out : str or path
-        The file to write; what it holds already is kept.
+        The file to write; what it holds already stays in it.
 
     Examples
     --------
@@ -137,8 +138,8 @@ def merge_checkpoints(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     files = [f"{folder}/{part}.umfi" for part in (1, 2)]
     ...     for part, file in enumerate(files, start=1):
-    ...         share = umfi.Checkpoint(file, share=(part, 2))
-    ...         partial = umfi.bivariate(X, y, random_state=0, checkpoint=share)
+    ...         checkpoint = umfi.Checkpoint(file, share=(part, 2))
+    ...         partial = umfi.bivariate(X, y, random_state=0, checkpoint=checkpoint)
     ...     [status] = umfi.merge_checkpoints(files, f"{folder}/all.umfi")
     >>> status.is_complete
     True
@@ -164,12 +165,10 @@ def _describe(run: StoredRun) -> RunStatus:
         seconds_left += n_left * mean if n_left else 0.0
     settings = run.outline["settings"]
     result = None
-    method = METHODS.get(settings["method"])
-    if method is not None:
-        try:
-            result = assemble(Specification.from_plain(run.outline), method.assemble, run.read)
-        except InputError:
-            result = None  # No feature has an importance yet.
+    if settings["method"] in METHODS:
+        assembler = METHODS[settings["method"]].assemble
+        with suppress(InputError):  # No feature may have an importance yet.
+            result = assemble(Specification.from_plain(run.outline), assembler, run.read)
     return RunStatus(
         label=run.label,
         method=str(settings["method"]),

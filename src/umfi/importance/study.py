@@ -77,7 +77,7 @@ class Study(Specification):
     power : what measures predictive power
     streams : random streams by name
     arguments : as they were given, which decide whether a checkpoint holds the same run
-    runner, checkpoint : what carries out tasks and keeps answers; not there on other processes
+    runner, checkpoint : what carries out tasks and stores answers; not there on other processes
     """
 
     columns: Columns
@@ -135,20 +135,20 @@ class Study(Specification):
         if seed is None and checkpoint is not None:
             seed = find_seed(checkpoint)
         streams = Streams.from_random_state(seed)
+        groups = {
+            feature.name: [columns.names[position] for position in feature.positions]
+            for feature in features
+            if feature.name in map(str, options["groups"] or ())
+        }
+        kinds = {str(name): str(kind) for name, kind in (options["kinds"] or {}).items()}
         test_names = ("test", "max_permutations", "alpha")
         arguments = {
             **own,
             **{name: options[name] for name in test_names if name in options},
-            "groups": {
-                feature.name: [columns.names[position] for position in feature.positions]
-                for feature in features
-                if feature.name in map(str, options["groups"] or ())
-            }
-            or None,
+            "groups": groups or None,
             "task": options["task"],
             "power": options["power"] if isinstance(options["power"], str) else power,
-            "kinds": {str(name): str(kind) for name, kind in (options["kinds"] or {}).items()}
-            or None,
+            "kinds": kinds or None,
             "missing": options["missing"],
             "repeats": n_repeats,
             "subsample": options.get("subsample"),
@@ -168,10 +168,9 @@ class Study(Specification):
             "notes": find_notes(columns, response, n_dropped),
             "versions": find_versions(),
         }
-        representatives = tuple(find_representatives(columns, features))
         return cls(
             features=features,
-            representatives=representatives,
+            representatives=tuple(find_representatives(columns, features)),
             settings=settings,
             columns=columns,
             response=response,
