@@ -12,12 +12,12 @@ from scipy.special import ndtri
 from umfi.data.columns import Columns, Kind
 from umfi.data.contracts import DependenceRemover
 from umfi.data.target import Target, centred_responses
-from umfi.importance.features import Feature, drop_constant, find_distinct, with_copies
+from umfi.importance.features import drop_constant, find_distinct, with_copies
 from umfi.importance.study import Study
 from umfi.power import score_columns
 from umfi.power.points import to_unit_variance
 
-__all__ = ["PairEffects", "associate", "find_pair_effects"]
+__all__ = ["PairEffects", "PairTask", "associate", "find_pair_effects"]
 
 # Smaller than this is rounding.
 ROUNDING = 1e-10
@@ -43,18 +43,25 @@ class PairEffects(NamedTuple):
     interaction: float
 
 
-def find_pair_effects(
-    study: Study, remover: DependenceRemover, feature: Feature, partner: Feature, repeat: int
-) -> PairEffects:
-    """Return what two features have in common and say together, in the rows of one repeat.
+class PairTask(NamedTuple):
+    """A task: what two features have in common and say together, in the rows of one repeat."""
+
+    feature: int
+    partner: int
+    repeat: int
+
+
+def find_pair_effects(study: Study, remover: DependenceRemover, task: PairTask) -> PairEffects:
+    """Return what is found of a pair in one repeat.
 
     All that is compared comes in two: with the partner, and with a permuted copy of it.
     """
-    columns, target = study.rows_of(repeat)
+    feature, partner = study.features[task.feature], study.features[task.partner]
+    columns, target = study.rows_of(task.repeat)
     responses = centred_responses(target)
     if not responses.any():  # A subsample may miss all variation.
         return PairEffects(0.0, 0.0)
-    pair = _Pair(study, remover, (feature.name, partner.name, repeat))
+    pair = _Pair(study, remover, (feature.name, partner.name, task.repeat))
     own = columns.select(feature.positions)
     rows = pair.generator("permutation").permutation(columns.n_rows)
     candidates = with_copies(columns.select(partner.positions), [rows])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from umfi.data.contracts import DependenceRemover, measure_of
 from umfi.errors import InputError, check_level, listed, unknown_name
 from umfi.importance.display import Printed, Shown
 from umfi.importance.options import CommonOptions, with_options
-from umfi.importance.pairs import PairEffects, find_pair_effects
+from umfi.importance.pairs import PairEffects, PairTask, find_pair_effects
 from umfi.importance.study import Study
 from umfi.importance.ultra_marginal import refuse_large_groups
 from umfi.inference import (
@@ -45,14 +45,6 @@ NEGLIGIBLE_EFFECT = 0.01
 # What is asked of a pair, and what it is called when it is found.
 VERDICTS = {"sharing": "shares", "interaction": "interacts"}
 NO_EFFECTS = PairEffects(0.0, 0.0)
-
-
-class PairTask(NamedTuple):
-    """A task: what was found of a pair in one repeat."""
-
-    feature: int
-    partner: int
-    repeat: int
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -219,7 +211,7 @@ def partners(
     }
     # A pair says nothing before its last repeat, so that with little time it goes pair by pair.
     rounds = [[pair] for pair in varying] if options["time_limit"] is not None else [varying]
-    work = partial(score_pair, study, chosen)
+    work = partial(find_pair_effects, study, chosen)
     answers: dict[PairTask, Any] = {}
     with study:
         for some, (stage, repeats) in product(rounds, stages.items()):
@@ -234,12 +226,6 @@ def partners(
         elif all(task in answers for task in tasks):
             effects[pair] = [PairEffects(*answers[task]) for task in tasks]
     return _assemble_partners(study, effects, len(pairs), {"feature": firsts, "among": seconds})
-
-
-def score_pair(study: Study, remover: DependenceRemover, task: PairTask) -> PairEffects:
-    """Return what was found of a pair in one repeat."""
-    pair = (study.features[task.feature], study.features[task.partner])
-    return find_pair_effects(study, remover, *pair, task.repeat)
 
 
 def _assemble_partners(
