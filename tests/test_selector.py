@@ -1,4 +1,4 @@
-"""The scikit-learn face keeps scikit-learn's rules, and selects as the result says."""
+"""The interface for scikit-learn follows scikit-learn's rules, and selects as the result says."""
 
 import joblib
 import numpy as np
@@ -38,7 +38,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def mixed():
-    """Two columns that tell the class, text and a category, and one that does not."""
+    """Two columns that predict the class, text and a category, and one that does not."""
     rng = np.random.default_rng(1)
     is_wet = rng.random(120) < 0.5
     X = pd.DataFrame(

@@ -22,9 +22,9 @@ FRAME = pd.DataFrame(
 NAMES = list(FRAME)
 
 
-def less_chance(share, size):
+def less_chance(fraction, size):
     chance = size / (N_ROWS - 1)
-    return (share - chance) / (1 - chance)
+    return (fraction - chance) / (1 - chance)
 
 
 @pytest.fixture(scope="module")

@@ -135,7 +135,7 @@ def test_results_without_parts_say_where_they_come_from(table):
         umfi.bivariate(*table, random_state=0).parts()
 
 
-def test_scores_behind_the_parts_are_kept(result):
+def test_scores_behind_the_parts_are_stored(result):
     counts = result.part_scores.groupby("part")["feature"].count()
     assert counts.to_dict() == dict.fromkeys(sorted(PARTS), 4)
 

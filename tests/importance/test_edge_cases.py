@@ -131,13 +131,13 @@ def test_a_subsample_may_miss_a_class():
     assert (result.scores["standard_error"][is_one_class] == 0.0).all()
 
 
-def test_a_share_of_all_rows_is_all_rows(table):
+def test_a_fraction_of_all_rows_is_all_rows(table):
     whole = umfi.bivariate(*table, power=POWER, random_state=0)
-    share = umfi.bivariate(*table, power=POWER, random_state=0, subsample=1.0)
-    pd.testing.assert_frame_equal(whole.scores, share.scores)
+    fraction = umfi.bivariate(*table, power=POWER, random_state=0, subsample=1.0)
+    pd.testing.assert_frame_equal(whole.scores, fraction.scores)
 
 
-def test_rows_of_a_repeat_are_drawn_once_and_few_repeats_are_kept():
+def test_rows_of_a_repeat_are_drawn_once_and_few_repeats_are_stored():
     X, y = umfi.datasets.simulate("correlation", n=60, random_state=0)
     options = DEFAULTS | {"repeats": 5, "subsample": 0.5, "random_state": 0}
     study = Study.prepare("bivariate", X, y, {}, options)

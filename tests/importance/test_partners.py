@@ -71,7 +71,7 @@ def test_what_three_say_together_links_all_three():
     assert table["interacts"].all()
 
 
-def test_classes_are_told_as_indicators():
+def test_classes_are_predicted_as_indicators():
     X, y = umfi.datasets.simulate("nonlinear_interactions", n=600, random_state=0)
     labels = np.where(np.sign(X["x1"] * X["x2"]) > 0, "same", "other")
     table = find(X, labels, "x1")

@@ -19,10 +19,8 @@ from umfi.data.target import Target
 from umfi.errors import InputError
 from umfi.execution import kernel_seed
 from umfi.forest import (
-    Growth,
     RankTable,
     RecordedTree,
-    Response,
     bin_by_cuts,
     chi_squared,
     drop_shuffled,
@@ -166,33 +164,26 @@ def score_trees(
     sums = np.zeros(1 + len(study.features))
     for tree in range(task.first_tree, last_tree):
         rng = study.streams.generator("shuffle", task.repeat, tree)
-        sums += _score_tree(
-            table, response, growth, seed, tree, target, threshold, study.features, rng
-        )
+        grown = grow_recorded_tree(table, response, growth, seed, tree)
+        sums += _score_tree(grown, target, threshold, study.features, rng)
     return {"sums": sums.tolist(), "n_trees": last_tree - task.first_tree}
 
 
 def _score_tree(
-    table: RankTable,
-    response: Response,
-    growth: Growth,
-    seed: np.uint64,
-    tree: int,
+    grown: tuple[RecordedTree, RankTable, int, NDArray[np.uint32], NDArray[np.float64]],
     target: Target,
     threshold: float | None,
     features: Sequence[Feature],
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
     """Return the out-of-bag score plain and with each feature shuffled, shape (1 + n_features,)."""
-    recorded, own, n_nodes, rows, predictions = grow_recorded_tree(
-        table, response, growth, seed, tree
-    )
+    recorded, own, n_nodes, rows, predictions = grown
     used = set(_used_features(recorded, n_nodes))
     # What the tree does not use cannot change its predictions.
     members = [[one for one in feature.positions if one in used] for feature in features]
     shuffled = [index for index, positions in enumerate(members) if positions]
     cells = None if threshold is None else _Cells.of_tree(recorded, n_nodes, own, rows, threshold)
-    feature_of = np.full(table.positions.shape[0], -1)
+    feature_of = np.full(own.positions.shape[0], -1)
     donors = np.empty((len(shuffled), len(rows)), dtype=np.uint32)
     for number, index in enumerate(shuffled):
         feature_of[members[index]] = number

@@ -345,8 +345,7 @@ class ImportanceResult(Printed):
     @property
     def notes(self) -> list[str]:
         """What a reader should know: of the settings, and of the tests."""
-        notes = [*self.settings.get("notes", ()), *self.footnotes]
-        return notes if self.tests is None else [*notes, *note_leakage(self)]
+        return [*self.settings.get("notes", ()), *self.footnotes, *note_leakage(self)]
 
     @property
     def footnotes(self) -> list[str]:
