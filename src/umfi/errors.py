@@ -1,4 +1,4 @@
-"""What users are told when a call cannot be carried out: one sentence with the way out.
+"""What users read when a call cannot be carried out: one sentence with the way out.
 
 Programs decide by codes. The checks that several modules make of their numbers are here too.
 """
