@@ -13,7 +13,7 @@ import typer
 
 from umfi.cli import options
 from umfi.cli.output import command, print_document, print_result, say
-from umfi.cli.running import Progress, load_table, make_folder
+from umfi.cli.running import Progress, common_settings, load_table, make_folder
 from umfi.errors import InputError, UntestableError, unknown_name
 from umfi.importance import METHODS
 
@@ -77,16 +77,12 @@ def rank(
     loaded = load_table(data, target, table)
     is_tested = method in TESTED_METHODS
     settings: dict[str, Any] = {
-        "task": task,
+        **common_settings(loaded, task, seed, table, run),
         "power": power,
-        "kinds": loaded.kinds,
-        "missing": table.missing,
         "groups": options.read_groups(groups, [str(name) for name in loaded.X]),
         # Once where the rows of one fit give intervals.
         "repeats": (1 if is_tested else DEFAULT_REPEATS) if repeats is None else repeats,
-        "random_state": seed,
         "subsample": options.read_subsample(subsample),
-        **run.settings,
     }
     if remover is not None:
         settings["remover"] = remover

@@ -17,7 +17,7 @@ from umfi.execution.checkpoint import forget, read_checkpoint
 if TYPE_CHECKING:
     from umfi.cli.files import Prepared
 
-__all__ = ["Progress", "load_table", "make_folder"]
+__all__ = ["Progress", "common_settings", "load_table", "make_folder"]
 
 
 def load_table(data: Path, target: str | None, how: options.TableOptions) -> Prepared:
@@ -32,6 +32,19 @@ def load_table(data: Path, target: str | None, how: options.TableOptions) -> Pre
     for note in prepared.notes:
         say(f"Note: {note}")
     return prepared
+
+
+def common_settings(
+    loaded: Prepared, task: str, seed: int, table: options.TableOptions, run: options.RunOptions
+) -> dict[str, Any]:
+    """Return what all methods are called with beside the data, as the library names it."""
+    return {
+        "task": task,
+        "kinds": loaded.kinds,
+        "missing": table.missing,
+        "random_state": seed,
+        **run.settings,
+    }
 
 
 def make_folder(out: Path | None) -> Path | None:

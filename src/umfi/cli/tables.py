@@ -8,7 +8,7 @@ import typer
 
 from umfi.cli import options
 from umfi.cli.output import command, print_document, print_notes, print_table, printable
-from umfi.cli.running import Progress, load_table, make_folder
+from umfi.cli.running import Progress, common_settings, load_table, make_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,14 +67,10 @@ def compare(
             loaded.y,
             methods=options.read_list(methods) or None,
             powers=options.read_list(powers) or ("forest",),
-            task=task,
-            random_state=seed,
-            kinds=loaded.kinds,
-            missing=table.missing,
             groups=options.read_groups(groups, [str(name) for name in loaded.X]),
             repeats=5 if repeats is None else repeats,
-            **run.settings,
             checkpoint=progress.path,
+            **common_settings(loaded, task, seed, table, run),
             **({} if remover is None else {"remover": remover}),
         )
     files = _write_comparison(found, folder) if folder is not None else []
@@ -147,12 +143,8 @@ def diagnose(
             loaded.X,
             loaded.y,
             remover=options.read_list(removers) or ["joint"],
-            task=task,
-            kinds=loaded.kinds,
-            missing=table.missing,
-            random_state=seed,
-            **run.settings,
             checkpoint=progress.path,
+            **common_settings(loaded, task, seed, table, run),
         )
     files = []
     if folder is not None:
@@ -180,6 +172,6 @@ def _print_diagnosis(found: Diagnosis) -> None:
 def _as_text(table: pd.DataFrame, n_digits: int = 4) -> pd.DataFrame:
     """Return a table whose fractions have so many digits, and whose gaps are empty."""
     shown = table.copy()
-    for name, column in table.select_dtypes("floating").items():
+    for name, column in table.select_dtypes("float").items():
         shown[name] = column.map(lambda one: "" if one != one else f"{one:.{n_digits}f}")
     return shown.astype(str)

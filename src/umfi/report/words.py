@@ -104,7 +104,7 @@ def answer_in_words(result: ImportanceResult) -> list[str]:
         leading = table["feature"].head(max(1, min(N_LEADING, n_features // 2)))
         has = "has" if len(leading) == 1 else "have"
         return [
-            f"Of {features}, {_named(leading)} {has} the largest importance for {target}.",
+            f"Of {features}, {listed(leading)} {has} the largest importance for {target}.",
             _strongest(result, str(leading.iloc[0])),
             _no_test(result),
         ]
@@ -118,7 +118,7 @@ def answer_in_words(result: ImportanceResult) -> list[str]:
         return [f"{none} found to be related to {target} {level}.", _on_others(result, n_other)]
     are = "is" if len(related) == 1 else "are"
     found = f"{so_far}{len(related)} of {features} {are} related to {target} {level}"
-    sentences = [f"{found}: {_named(related)}.", _strongest(result, str(related.iloc[0]))]
+    sentences = [f"{found}: {listed(related, N_NAMED)}.", _strongest(result, str(related.iloc[0]))]
     return [*sentences, _on_others(result, n_other)] if n_other > 0 else sentences
 
 
@@ -155,13 +155,6 @@ def _strongest(result: ImportanceResult, feature: str) -> str:
         f"The strongest is {feature!r}: with it the {measure} is {sign * own['score_with']:.3g}, "
         f"without it {sign * own['score_without']:.3g}."
     )
-
-
-def _named(names: Any) -> str:
-    names = [str(name) for name in names]
-    hidden = len(names) - N_NAMED
-    shown = ", ".join(map(repr, names[:N_NAMED]))
-    return f"{shown} and {hidden} more" if hidden > 0 else shown
 
 
 def _target(result: ImportanceResult) -> str:
