@@ -185,8 +185,3 @@ def read_groups(words: Iterable[str] | None, known: Sequence[str]) -> dict[str, 
 def read_subsample(rows: float | None) -> float | int | None:
     """Return a fraction of the rows as it is, and more than one as a number of rows."""
     return int(rows) if rows is not None and rows > 1 and rows.is_integer() else rows
-
-
-def read_none(word: str | None) -> Any:
-    """Return None for "none", which is how nothing is written on a command line."""
-    return None if word is None or word.lower() == "none" else word

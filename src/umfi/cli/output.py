@@ -19,6 +19,7 @@ from umfi.errors import InputError, RunError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from umfi.importance.result import ImportanceResult
 
@@ -36,6 +37,7 @@ __all__ = [
     "print_table",
     "printable",
     "say",
+    "write_table",
 ]
 
 BAD_INPUT, RUN_FAILED, OUT_OF_TIME, INTERRUPTED = 2, 3, 4, 130
@@ -208,6 +210,17 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
         shown["related"] = pd.Series(result.related_in_words(table), table.index) + leaks
         shown.loc[table["feature"].isin(result.undecided), ["p-value", "q-value"]] = ""
     return shown
+
+
+def write_table(
+    table: pd.DataFrame, draw: Callable[[], Axes], folder: Path, name: str
+) -> list[Path]:
+    """Write a table and its picture under one name, and return their paths."""
+    from umfi.plots import save_picture
+
+    csv = folder / f"{name}.csv"
+    table.to_csv(csv, index=False)
+    return [csv, save_picture(draw, folder / f"{name}.png")]
 
 
 def print_document(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from umfi.cli import options
-from umfi.cli.output import command, print_document, print_result, say
+from umfi.cli.output import command, print_document, print_result, say, write_table
 from umfi.cli.running import Progress, common_settings, load_table, make_folder
 from umfi.errors import InputError, UntestableError, unknown_name
 from umfi.importance import METHODS
@@ -88,7 +88,7 @@ def rank(
         settings["remover"] = remover
     if is_tested:
         settings |= {
-            "test": "permutation" if test is None else options.read_none(test),
+            "test": None if test == "none" else test or "permutation",
             "max_permutations": DEFAULT_PERMUTATIONS if permutations is None else permutations,
             "alpha": 0.05 if alpha is None else alpha,
         }
@@ -176,16 +176,8 @@ def _command() -> dict[str, str]:
 
 
 def _write(result: ImportanceResult, X: pd.DataFrame, folder: Path) -> list[Path]:
-    from umfi.plots import save_picture
-
-    csv = folder / "importance.csv"
-    result.table.to_csv(csv, index=False)
-    return [
-        csv,
-        result.save(folder / "result.json"),
-        save_picture(result.plot, folder / "importance.png"),
-        result.report(folder / "report.html", X),
-    ]
+    files = write_table(result.table, result.plot, folder, "importance")
+    return [*files, result.save(folder / "result.json"), result.report(folder / "report.html", X)]
 
 
 def _document(result: ImportanceResult) -> dict[str, Any]:

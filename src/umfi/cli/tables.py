@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from umfi.cli import options
-from umfi.cli.output import command, print_document, print_notes, print_table, printable
+from umfi.cli.output import (
+    command,
+    print_document,
+    print_notes,
+    print_table,
+    printable,
+    write_table,
+)
 from umfi.cli.running import Progress, common_settings, load_table, make_folder
 
 if TYPE_CHECKING:
@@ -87,11 +94,7 @@ def compare(
 
 
 def _write_comparison(found: Comparison, folder: Path) -> list[Path]:
-    from umfi.plots import save_picture
-
-    csv = folder / "comparison.csv"
-    found.table.to_csv(csv, index=False)
-    files = [csv, save_picture(lambda: found.plot()[0], folder / "comparison.png")]
+    files = write_table(found.table, lambda: found.plot()[0], folder, "comparison")
     for name, result in found.results.items():
         stem = "".join(letter if letter.isalnum() else "_" for letter in name)
         files.append(result.save(folder / f"{stem}.json"))
@@ -133,7 +136,6 @@ def diagnose(
     Example: umfi diagnose data.csv --target y --removers linear,joint
     """
     from umfi.importance import diagnose as compute
-    from umfi.plots import save_picture
 
     folder = make_folder(out)
     loaded = load_table(data, target, table)
@@ -146,11 +148,7 @@ def diagnose(
             checkpoint=progress.path,
             **common_settings(loaded, task, seed, table, run),
         )
-    files = []
-    if folder is not None:
-        found.table.to_csv(folder / "diagnosis.csv", index=False)
-        picture = save_picture(found.plot, folder / "diagnosis.png")
-        files = [folder / "diagnosis.csv", picture]
+    files = [] if folder is None else write_table(found.table, found.plot, folder, "diagnosis")
     document = {
         "features": found.table.to_dict("records"),
         "summary": found.summary.to_dict("records"),

@@ -168,7 +168,7 @@ def response_series(y: Any) -> nw.Series[Any]:
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
         if y.ndim != 1:
-            raise InputError(f"y has {y.ndim} dimensions: pass one value a row.")
+            raise InputError(f"y has {y.ndim} dimensions: pass one value per row.")
         if y.dtype.kind == "c":
             raise InputError("y holds complex numbers: pass real numbers or class labels.")
         return nw.from_native(pd.Series(y), series_only=True)
@@ -180,7 +180,7 @@ def response_series(y: Any) -> nw.Series[Any]:
         ) from None
     if isinstance(native, nw.DataFrame):
         if len(native.columns) != 1:
-            raise InputError(f"y has {len(native.columns)} columns: pass one value a row.")
+            raise InputError(f"y has {len(native.columns)} columns: pass one value per row.")
         return native.get_column(native.columns[0])
     return native
 
