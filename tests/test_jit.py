@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -95,3 +96,54 @@ def test_the_first_call_says_that_it_compiles_and_the_next_does_not(tmp_path):
     calls = [call_kernel_in_fresh_process(source, tmp_path / "cache") for _ in range(2)]
     assert [call.stdout for call in calls] == ["2\n", "2\n"]
     assert [call.stderr for call in calls] == [jit.NOTICE + "\n", ""]
+
+
+GROW_AND_REMOVE = """
+import json, sys
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
+import umfi
+
+class Recorder(event.Listener):
+    compiled = []
+    def on_start(self, event):
+        kernel = event.data["dispatcher"].py_func
+        if (kernel.__module__ or "").startswith("umfi."):
+            self.compiled.append(kernel.__qualname__)
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Recorder())
+X, y = umfi.datasets.simulate("correlation", n=40, random_state=0)
+umfi.predictive_power(X, y, power=umfi.ForestPower(n_trees=2), random_state=0)
+umfi.remove_dependence(X, "x1", remover="transport")
+kernels = {
+    kernel
+    for name, module in sys.modules.items()
+    if name.startswith("umfi.")
+    for kernel in vars(module).values()
+    if isinstance(kernel, Dispatcher)
+}
+loaded = [kernel.py_func.__module__ for kernel in kernels if kernel.stats.cache_hits]
+print(json.dumps({
+    "compiled": Recorder.compiled,
+    "folders": sorted({kernel.py_func.__module__.split(".")[1] for kernel in kernels}),
+    "folders of loaded kernels": sorted({module.split(".")[1] for module in loaded}),
+}))
+"""
+
+
+def test_kernels_of_all_folders_are_stored_and_loaded_by_the_next_process():
+    # In the cache of this session, whose kernels other tests need as well.
+    for _ in range(2):
+        ended = subprocess.run(
+            [sys.executable, "-c", GROW_AND_REMOVE],
+            env={**os.environ, "NUMBA_DISABLE_JIT": "0"},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    found = json.loads(ended.stdout)
+    assert found["compiled"] == []
+    assert found["folders"] == ["forest", "removal"]
+    assert found["folders of loaded kernels"] == found["folders"]

@@ -1,4 +1,4 @@
-"""What users are told when a call cannot be carried out: one sentence with the way out.
+"""What users read when a call cannot be carried out: one sentence with the way out.
 
 Programs decide by codes. The checks that several modules make of their numbers are here too.
 """
@@ -6,7 +6,7 @@ Programs decide by codes. The checks that several modules make of their numbers 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -23,6 +23,7 @@ __all__ = [
     "check_level",
     "is_whole_number",
     "listed",
+    "shortened",
     "unknown_name",
 ]
 
@@ -137,10 +138,13 @@ def listed(names: Iterable[object], at_most: int = MAX_LISTED_NAMES) -> str:
     >>> listed(["a", "b"])
     "'a', 'b'"
     """
-    quoted = [repr(str(name)) for name in names]
-    if len(quoted) > at_most:
-        return ", ".join(quoted[:at_most]) + f" and {len(quoted) - at_most} more"
-    return ", ".join(quoted)
+    return shortened([repr(str(name)) for name in names], at_most)
+
+
+def shortened(words: Sequence[str], at_most: int = MAX_LISTED_NAMES) -> str:
+    """Return the words joined by commas, and how many more there are."""
+    shown = ", ".join(words[:at_most])
+    return f"{shown} and {len(words) - at_most} more" if len(words) > at_most else shown
 
 
 def unknown_name(
@@ -159,10 +163,8 @@ def unknown_name(
     nearest = difflib.get_close_matches(str(name), valid, n=1, cutoff=0.5)
     if not nearest:  # Capitals alone can hide a match from difflib.
         by_lower_case = {candidate.lower(): candidate for candidate in valid}
-        nearest = [
-            by_lower_case[match]
-            for match in difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)
-        ]
+        found = difflib.get_close_matches(str(name).lower(), by_lower_case, n=1)
+        nearest = [by_lower_case[match] for match in found]
     hint = f": did you mean {nearest[0]!r}?" if nearest else "."
     return InputError(
         f"Unknown {what} {str(name)!r}{hint} Valid: {listed(valid, MAX_CHOICES)}.",

@@ -1,4 +1,4 @@
-"""Data files as users have them, and what is told about them."""
+"""Data files as users have them, and what is said about them."""
 
 import bz2
 import datetime
@@ -278,7 +278,7 @@ def test_text_is_stripped_and_booleans_keep_their_gaps(read):
     assert frame["wet"][0] is np.True_ or frame["wet"][0] is True
 
 
-def test_empty_and_short_rows_are_told(read):
+def test_empty_and_short_rows_are_reported(read):
     data = read("a,b,c\n1,2,3\n,,\n4,5\n,,\n")
     assert data.frame["a"].tolist() == [1, 4]
     assert data.frame["a"].dtype == np.int64
@@ -562,7 +562,7 @@ def test_a_file_that_cannot_be_read_is_told_in_a_sentence(read, name, content, m
         read(content, name)
 
 
-def test_a_locked_zip_is_told(read):
+def test_a_locked_zip_is_reported(read):
     data = bytearray(zipped(b"a,b\n1,2\n"))
     data[6] |= 1  # The flags of the member say that it is encrypted, ...
     data[data.index(b"PK\x01\x02") + 8] |= 1  # ... and so does the list of members.
@@ -606,7 +606,7 @@ def test_a_missing_file_is_told_with_near_names(write, tmp_path):
         read_data_file(tmp_path / "nowhere" / "a.csv")
 
 
-def test_folders_addresses_and_impossible_paths_are_told(tmp_path):
+def test_folders_addresses_and_impossible_paths_are_reported(tmp_path):
     with pytest.raises(InputError, match="is a folder: pass a file in it"):
         read_data_file(tmp_path)
     with pytest.raises(InputError, match="is an address: download it"):
@@ -615,7 +615,7 @@ def test_folders_addresses_and_impossible_paths_are_told(tmp_path):
         read_data_file("a\0b")
 
 
-def test_a_file_that_may_not_be_read_is_told(write, monkeypatch):
+def test_a_file_that_may_not_be_read_is_reported(write, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied")
 
@@ -741,8 +741,8 @@ def test_dates_become_days(form):
 def test_dates_that_are_not_clear_stay_text(dates):
     data = prepare(table(day=dates * (N // 2)), "y")
     assert data.X["day"].tolist()[:2] == dates
-    is_told = all(date[-4:] == "2020" for date in dates)
-    assert [note[:14] for note in data.notes] == ["Taken as text,"] * is_told
+    is_noted = all(date[-4:] == "2020" for date in dates)
+    assert [note[:14] for note in data.notes] == ["Taken as text,"] * is_noted
 
 
 def test_gaps_in_dates_stay_gaps():
@@ -789,12 +789,12 @@ def test_whole_numbers_named_as_identifiers_are_left_out(name):
 
 
 @pytest.mark.parametrize("name", ["humid", "paid", "grid", "NO", "ideal", "x"])
-def test_whole_numbers_of_other_names_are_kept(name):
+def test_whole_numbers_of_other_names_stay(name):
     numbers = np.random.default_rng(0).choice(10_000, N, replace=False)
     assert name in prepare(table(**{name: numbers}), "y").X
 
 
-def test_numbers_that_count_rows_are_left_out_but_ranks_are_kept():
+def test_numbers_that_count_rows_are_left_out_but_ranks_stay():
     ranks = np.random.default_rng(0).permutation(N)
     frame = table(counted=np.arange(7.0, 7.0 + N), rank=ranks, id=np.arange(N) // 2)
     frame.loc[9, "y"] = None

@@ -151,28 +151,28 @@ def test_time_that_is_up_has_its_own_code_and_the_next_call_goes_on(nasty, tmp_p
     assert ended.exit_code == 4
     assert "The time limit of 1 seconds was reached" in ended.stdout
     assert "the same command goes on from there" in ended.stderr
-    kept = tmp_path / "out" / "unfinished-rank.umfi"
-    first = int(umfi.checkpoint_status(kept)[0].stages["done"].sum())
+    stored = tmp_path / "out" / "unfinished-rank.umfi"
+    first = int(umfi.checkpoint_status(stored)[0].stages["done"].sum())
     run(*options, "--repeats", "400", "--test", "none", "--time-limit", "1s")
-    assert int(umfi.checkpoint_status(kept)[0].stages["done"].sum()) > first
+    assert int(umfi.checkpoint_status(stored)[0].stages["done"].sum()) > first
     other = run(*options, "--remover", "linear", "--test", "none")
     assert other.exit_code == 2
     assert "--fresh starts anew" in other.stderr
     anew = run(*options, "--remover", "linear", "--test", "none", "--repeats", "1", "--fresh")
     assert anew.exit_code == 0
-    assert not kept.exists()
+    assert not stored.exists()
 
 
-def test_a_shorter_run_does_not_throw_away_what_a_longer_one_has_kept(nasty, tmp_path):
+def test_a_shorter_run_does_not_throw_away_what_a_longer_one_has_stored(nasty, tmp_path):
     options = ["rank", nasty, "-t", "Ergebnis", "--missing", "drop", "--out", tmp_path / "out"]
     assert run(*options, "--test", "none", "--repeats", "400", "--time-limit", "1s").exit_code == 4
-    kept = tmp_path / "out" / "unfinished-rank.umfi"
-    before = int(umfi.checkpoint_status(kept)[0].stages["done"].sum())
+    stored = tmp_path / "out" / "unfinished-rank.umfi"
+    before = int(umfi.checkpoint_status(stored)[0].stages["done"].sum())
     for _ in range(2):
         shorter = run(*options, "--test", "none", "--repeats", "1")
         assert shorter.exit_code == 0
         assert "holds more repeats than these, and is left as it is" in shorter.stderr
-        assert int(umfi.checkpoint_status(kept)[0].stages["done"].sum()) >= before
+        assert int(umfi.checkpoint_status(stored)[0].stages["done"].sum()) >= before
 
 
 def test_only_checkpoints_are_forgotten(nasty, tmp_path):
@@ -228,10 +228,10 @@ def test_an_interrupt_stops_and_says_how_to_go_on(nasty, tmp_path):
         "--repeats", "100000", "--jobs", "1",
     ]  # fmt: skip
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    kept = tmp_path / "out" / "unfinished-rank.umfi"
+    stored = tmp_path / "out" / "unfinished-rank.umfi"
     try:
         for _ in range(2000):
-            runs = umfi.checkpoint_status(kept) if kept.exists() else []
+            runs = umfi.checkpoint_status(stored) if stored.exists() else []
             if any(run.stages["done"].sum() > 0 for run in runs):
                 break
             time.sleep(0.1)

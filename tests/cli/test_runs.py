@@ -12,8 +12,8 @@ from umfi.cli import app
 
 def run_bivariate(path, part=1):
     X, y = umfi.datasets.simulate("correlation", n=80, random_state=0)
-    share = umfi.Checkpoint(path, share=(part, 2))
-    umfi.bivariate(X, y, power=umfi.ForestPower(n_trees=10), random_state=0, checkpoint=share)
+    checkpoint = umfi.Checkpoint(path, share=(part, 2))
+    umfi.bivariate(X, y, power=umfi.ForestPower(n_trees=10), random_state=0, checkpoint=checkpoint)
 
 
 def test_status_shows_how_far_a_run_is_and_its_importances(tmp_path):

@@ -92,8 +92,8 @@ def test_a_column_may_have_any_name():
 def test_two_values_are_boolean_unless_told_otherwise():
     table = pd.DataFrame({"a": [3.0, 7.0] * 10, "b": [1] * 20, "c": range(20)})
     assert read_columns(table).kinds == (Kind.BOOLEAN, Kind.CONTINUOUS, Kind.CONTINUOUS)
-    told = read_columns(table, kinds={"a": "continuous"})
-    assert told.kinds[0] is Kind.CONTINUOUS
+    given = read_columns(table, kinds={"a": "continuous"})
+    assert given.kinds[0] is Kind.CONTINUOUS
 
 
 def test_constants_and_copies_are_recognised():

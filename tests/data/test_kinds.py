@@ -91,30 +91,30 @@ def test_a_forest_splits_categories_as_well_as_indicators(power):
     assert own > 0.75
 
 
-def test_an_unrelated_column_of_many_levels_tells_nothing():
-    """Levels are ordered by a tree's own rows, so rows out of the bag are not told anything."""
+def test_an_unrelated_column_of_many_levels_predicts_nothing():
+    """Levels are ordered by a tree's own rows, so rows out of the bag carry no information."""
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"site": rng.integers(0, 50, 400).astype(str)})
     for y in (rng.normal(size=400), rng.choice(["a", "b", "c"], 400)):
         assert umfi.predictive_power(X, y, random_state=0) < 0.02
 
 
-def test_classes_are_told_by_categories():
+def test_classes_are_predicted_by_categories():
     X, y = make_table()
     classes = pd.cut(y, 4, labels=list("abcd")).astype(str)
     X = X[["soil", "noise"]]
     numbers = X.assign(soil=pd.factorize(X["soil"])[0])
-    told = umfi.predictive_power(X, classes, random_state=0)
-    assert told > 0.15
-    assert told > umfi.predictive_power(numbers, classes, random_state=0) - 0.05
+    found = umfi.predictive_power(X, classes, random_state=0)
+    assert found > 0.15
+    assert found > umfi.predictive_power(numbers, classes, random_state=0) - 0.05
 
 
 def test_estimators_are_given_indicators():
     X, y = make_table()
     indicators = pd.get_dummies(X, columns=["soil"])
     power = LinearRegression()
-    told = umfi.predictive_power(X, y, power=power, random_state=0)
-    assert told == pytest.approx(
+    found = umfi.predictive_power(X, y, power=power, random_state=0)
+    assert found == pytest.approx(
         umfi.predictive_power(indicators, y, power=power, random_state=0), abs=1e-9
     )
 
@@ -229,9 +229,9 @@ def test_rows_are_dropped_from_every_kind_of_table(name):
     gaps = X.mask(rng.random((100, 2)) < 0.1)
     response = np.where(np.arange(100) == 50, np.nan, y)
     table, values = DROPS[name]
-    told = umfi.predictive_power(table(gaps), values(response), missing="drop", random_state=0)
+    found = umfi.predictive_power(table(gaps), values(response), missing="drop", random_state=0)
     is_complete = gaps.notna().all(axis=1).to_numpy() & ~np.isnan(response)
-    assert told == umfi.predictive_power(X[is_complete], y[is_complete], random_state=0)
+    assert found == umfi.predictive_power(X[is_complete], y[is_complete], random_state=0)
 
 
 def test_labels_and_gaps_in_a_list_stay_labels():

@@ -49,9 +49,9 @@ def test_few_whole_numbers_are_classes_with_a_note_that_the_result_shows():
     assert "whole numbers with 2 distinct values" in result.settings["notes"][0]
     assert "whole numbers" in repr(result)
     assert "whole numbers" in result._repr_html_()
-    told = umfi.bivariate(X, y, power=power, task="regression")
-    assert told.settings["task"] == "regression"
-    assert told.settings["notes"] == []
+    given = umfi.bivariate(X, y, power=power, task="regression")
+    assert given.settings["task"] == "regression"
+    assert given.settings["notes"] == []
 
 
 def test_two_valued_floats_are_a_quantity_with_a_note():

@@ -111,8 +111,8 @@ def test_a_network_of_fifty_features_has_a_line_for_each_pair_found():
     assert len(ax.patches) == n_lines
     ax.figure.canvas.draw()
     assert len(ax.texts) == 50
-    nobody = umfi.Partners(found.table.assign(shares=False, interacts=False), {})
-    assert nobody.plot().texts[-1].get_text() == "no pair was found"
+    none = umfi.Partners(found.table.assign(shares=False, interacts=False), {})
+    assert none.plot().texts[-1].get_text() == "no pair was found"
     _, given = plt.subplots()
     assert found.plot(ax=given) is given
 

@@ -75,7 +75,7 @@ def test_clicks_sort_by_value_and_say_so(open_page, hostile):
     assert page.trouble == []
 
 
-def test_words_find_features_and_related_ones_can_be_kept(open_page, hostile):
+def test_words_find_features_and_related_ones_can_be_chosen(open_page, hostile):
     result, _ = hostile
     page = open_page()
     page.locator("#search").fill("SCRIPT")

@@ -82,14 +82,14 @@ def test_leakage_is_a_warning_and_its_absence_is_good():
     assert levels(make_result(method="ablation"))["Correlated features"] == "note"
 
 
-def test_each_method_has_its_own_weakness_told():
+def test_the_weakness_of_each_method_is_reported():
     assert "Features alone" in levels(make_result(method="bivariate"))
     assert "Maxima" in levels(make_result(method="marginal_contribution"))
     sentences = answer_in_words(make_result(method="permutation"))
     assert sentences[-1].startswith("This method has no test")
 
 
-def test_errors_are_told_without_their_minus():
+def test_errors_are_reported_without_their_minus():
     X, y = umfi.datasets.simulate("correlation", n=80, random_state=0)
     result = umfi.permutation(X, y, power=POWER, random_state=0)
     sentence = answer_in_words(result)[1]
@@ -105,7 +105,7 @@ def test_a_run_that_stopped_early_says_nothing_of_what_it_did_not_test():
     assert result.tests["leakage"].isna().all()
 
 
-def test_few_rows_and_many_features_are_told():
+def test_few_rows_and_many_features_are_reported():
     assert levels(make_result(n_rows=60))["Few rows"] == "warning"
     assert levels(make_result(n_rows=200, n_features=5000))["More features than rows"] == "note"
     assert levels(make_result(n_rows=500))["Enough rows"] == "good"
@@ -120,7 +120,7 @@ def test_few_rows_and_many_features_are_told():
         ([250, 250], "accuracy", "Classes"),
     ],
 )
-def test_unequal_classes_are_told(sizes, measure, title):
+def test_unequal_classes_are_reported(sizes, measure, title):
     data = {"class_sizes": sizes, "tied": [], "kinds": {}}
     result = make_result(data=data, classes=["no", "yes"], measure=measure)
     assert title in levels(result)

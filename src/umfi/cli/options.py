@@ -12,17 +12,17 @@ import typer
 from umfi.errors import InputError
 
 
-def option(*names: str, metavar: str, help: str) -> Any:  # noqa: A002
+def option(*names: str, help: str, metavar: str | None = None) -> Any:  # noqa: A002
     """Return an option whose help is one line: it says itself what the default is."""
     return typer.Option(*names, metavar=metavar, help=help, show_default=False)
 
 
-Data = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA", help="CSV, TSV, Parquet, Feather or Excel file.", show_default=False
-    ),
-]
+def argument(metavar: str, *, help: str) -> Any:  # noqa: A002
+    """Return an argument whose help is one line."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+Data = Annotated[Path, argument("DATA", help="CSV, TSV, Parquet, Feather or Excel file.")]
 Target = Annotated[str, option("--target", "-t", metavar="NAME", help="Column to explain.")]
 Out = Annotated[
     Path | None, option("--out", "-o", metavar="FOLDER", help="For the table and the report.")
@@ -86,10 +86,7 @@ CheckpointFile = Annotated[
     Path | None,
     option("--checkpoint", metavar="FILE", help="Where progress is saved; by default in --out."),
 ]
-Fresh = Annotated[
-    bool,
-    typer.Option("--fresh", help="Discard the saved progress and start anew.", show_default=False),
-]
+Fresh = Annotated[bool, option("--fresh", help="Discard the saved progress and start anew.")]
 TimeLimit = Annotated[
     str | None, option("--time-limit", metavar="TIME", help="Stop after 30s, 10m or 1h30m.")
 ]
@@ -102,9 +99,7 @@ Encoding = Annotated[
 Sheet = Annotated[
     str | None, option("--sheet", metavar="NAME", help="Of an Excel file; the first by default.")
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print JSON instead of a table.", show_default=False)
-]
+Json = Annotated[bool, option("--json", help="Print JSON instead of a table.")]
 
 
 @dataclass(frozen=True)
@@ -190,8 +185,3 @@ def read_groups(words: Iterable[str] | None, known: Sequence[str]) -> dict[str, 
 def read_subsample(rows: float | None) -> float | int | None:
     """Return a fraction of the rows as it is, and more than one as a number of rows."""
     return int(rows) if rows is not None and rows > 1 and rows.is_integer() else rows
-
-
-def read_none(word: str | None) -> Any:
-    """Return None for "none", which is how nothing is written on a command line."""
-    return None if word is None or word.lower() == "none" else word

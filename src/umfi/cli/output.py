@@ -6,21 +6,20 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, get_type_hints
+from typing import TYPE_CHECKING, Any, NoReturn, get_type_hints
 
 import typer
 
-from umfi.cli.options import RunOptions
-from umfi.errors import ErrorCode, InputError, RunError, StopCode
-from umfi.execution.checkpoint import forget, read_checkpoint
+from umfi.errors import InputError, RunError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from umfi.importance.result import ImportanceResult
 
@@ -29,17 +28,16 @@ __all__ = [
     "INTERRUPTED",
     "OUT_OF_TIME",
     "RUN_FAILED",
-    "Progress",
     "command",
-    "make_folder",
     "plain_errors",
-    "print_files",
+    "print_document",
     "print_json",
     "print_notes",
     "print_result",
     "print_table",
     "printable",
     "say",
+    "write_table",
 ]
 
 BAD_INPUT, RUN_FAILED, OUT_OF_TIME, INTERRUPTED = 2, 3, 4, 130
@@ -61,8 +59,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     options: dict[str, Parameter] = {}
     for name, parameter in signature(function).parameters.items():
-        of_group = signature(groups[name], eval_str=True).parameters if name in groups else {}
-        options |= of_group or {name: parameter.replace(annotation=hints[name])}
+        if name in groups:
+            options |= signature(groups[name], eval_str=True).parameters
+        else:
+            options[name] = parameter.replace(annotation=hints[name])
 
     def run(**given: Any) -> None:
         with plain_errors(options, is_json=given.get("json", False)):
@@ -86,18 +86,14 @@ def plain_errors(options: Container[str] = (), *, is_json: bool = False) -> Iter
         code = BAD_INPUT if isinstance(error, InputError) else RUN_FAILED
         _end(_with_option(error, options), code, is_json)
     except BrokenPipeError:
-        # Whoever read us has seen enough; nobody reads what is left.
+        # The reader has seen enough, and is gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except OSError as error:
         where = f" {str(error.filename)!r}" if error.filename else ""
-        reason = error.strerror or str(error)
-        _end(
-            f"A file cannot be read or written{where} ({reason}): close it elsewhere, make "
-            "room, or choose another --out.",
-            RUN_FAILED,
-            is_json,
-        )
+        what = f"A file cannot be read or written{where} ({error.strerror or error})"
+        way_out = "close it elsewhere, make room, or choose another --out."
+        _end(f"{what}: {way_out}", RUN_FAILED, is_json)
     except MemoryError:
         way_out = "leave columns out by --drop, or take fewer workers by --jobs 1."
         _end(f"There is not enough memory: {way_out}", RUN_FAILED, is_json)
@@ -122,90 +118,6 @@ def _end(sentence: str, code: int, is_json: bool, label: str = "Error: ") -> NoR
         print_json({"error": sentence, "exit_code": code})
     say(f"{label}{sentence}")
     raise typer.Exit(code) from None
-
-
-def make_folder(out: Path | None) -> Path | None:
-    """Make the folder for files before any long work, or raise."""
-    if out is None:
-        return None
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        probe = out / ".umfi"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError(
-            f"--out {str(out)!r} is no folder that can be written to ({error.strerror}): choose "
-            "another."
-        ) from None
-    return out
-
-
-class Progress(NamedTuple):
-    """The file in which the progress of a run is saved.
-
-    Attributes
-    ----------
-    path : file, if any
-    is_own : whether it was not asked for by name, and goes when all is done
-    repeats : how many repeats the run that is stored there was asked for
-    """
-
-    path: Path | None
-    is_own: bool
-    repeats: int = 0
-
-    @classmethod
-    def choose(cls, name: str, folder: Path | None, run: RunOptions) -> Progress:
-        """Return where to save a run: in the file that was named, or else in the folder."""
-        path, is_own = run.checkpoint, run.checkpoint is None and folder is not None
-        if path is None and folder is not None:
-            path = folder / f"unfinished-{name}.umfi"
-        if run.fresh and path is not None and path.exists():
-            forget(path)
-        stored = read_checkpoint(path) if path is not None and path.is_file() else []
-        n_done = sum(len(answers) for one in stored for answers in one.answers.values())
-        if n_done:
-            say(f"Going on from {path}: {n_done:,} tasks are done.")
-        repeats = max((int(one.outline["settings"].get("repeats", 0)) for one in stored), default=0)
-        return cls(path, is_own, repeats)
-
-    @contextmanager
-    def watch(self) -> Iterator[None]:
-        """Say how to go on after an error of the file, or an interrupt that says nothing itself."""
-        try:
-            yield
-        except InputError as error:
-            if error.code is not ErrorCode.OTHER_RUN:
-                raise
-            raise InputError(
-                f"{error.message} --fresh starts anew.", argument=error.argument, value=error.value
-            ) from None
-        except KeyboardInterrupt as stop:
-            if str(stop) or self.path is None or not self.path.exists():
-                raise
-            raise KeyboardInterrupt(
-                f"Stopped: progress is saved in {self.path}, and the same command goes on from "
-                "there."
-            ) from None
-
-    def finish(self, *settings: Mapping[str, Any], repeats: int = 0) -> None:
-        """Remove the file if all is done; if not, say how to go on, and end with a fitting code.
-
-        ``settings`` are those of the results, ``repeats`` is how many were asked for now.
-        """
-        codes = [one["stop_code"] for one in settings if "stop_code" in one]
-        if not codes:
-            if self.is_own and self.path is not None:
-                if self.repeats > repeats:
-                    say(f"{self.path} holds more repeats than these, and is left as it is.")
-                    return
-                # All it held is in the result now, and the next run may be another one.
-                self.path.unlink(missing_ok=True)
-            return
-        if self.path is not None:
-            say(f"Progress is saved in {self.path}: the same command goes on from there.")
-        raise typer.Exit(INTERRUPTED if StopCode.INTERRUPTED in codes else OUT_OF_TIME)
 
 
 def printable(text: str) -> str:
@@ -274,12 +186,6 @@ def print_notes(notes: Iterable[str]) -> None:
         typer.echo(printable(f"Note: {note}"))
 
 
-def print_files(files: Iterable[Path]) -> None:
-    """Print what was written."""
-    if files:
-        typer.echo("Written: " + ", ".join(map(str, files)))
-
-
 def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
     """Return what is shown of a result, as text: whatever was computed."""
     import pandas as pd
@@ -290,13 +196,10 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
     shown = pd.DataFrame({"feature": table["feature"].astype(str)})
     shown["importance"] = table["importance"].map("{:.4f}".format)
     if result.part_scores is not None:
-        described = describe_parts(table)
-        shown = shown.join(described)
+        shown = shown.join(describe_parts(table))
     elif "low" in table:
-        shown["95 % interval"] = [
-            f"{low:.4f} to {high:.4f}"
-            for low, high in zip(table["low"], table["high"], strict=True)
-        ]
+        low, high = (table[end].map("{:.4f}".format) for end in ("low", "high"))
+        shown["95 % interval"] = low + " to " + high
     elif "spread" in table:
         shown["spread"] = table["spread"].map(lambda one: "" if one != one else f"{one:.4f}")
     if "p_value" in table:
@@ -307,6 +210,33 @@ def _readable_columns(result: ImportanceResult) -> pd.DataFrame:
         shown["related"] = pd.Series(result.related_in_words(table), table.index) + leaks
         shown.loc[table["feature"].isin(result.undecided), ["p-value", "q-value"]] = ""
     return shown
+
+
+def write_table(
+    table: pd.DataFrame, draw: Callable[[], Axes], folder: Path, name: str
+) -> list[Path]:
+    """Write a table and its picture under one name, and return their paths."""
+    from umfi.plots import save_picture
+
+    csv = folder / f"{name}.csv"
+    table.to_csv(csv, index=False)
+    return [csv, save_picture(draw, folder / f"{name}.png")]
+
+
+def print_document(
+    document: Mapping[str, Any],
+    files: Sequence[Path],
+    show: Callable[[], None],
+    *,
+    is_json: bool,
+) -> None:
+    """Print what a command found, for machines or as ``show`` does it, and what was written."""
+    if is_json:
+        print_json({**document, "files": [str(path) for path in files]})
+        return
+    show()
+    if files:
+        typer.echo("Written: " + ", ".join(map(str, files)))
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -12,22 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from umfi.cli import options
-from umfi.cli.loading import Loaded, load_table
-from umfi.cli.output import (
-    Progress,
-    command,
-    make_folder,
-    print_files,
-    print_json,
-    print_result,
-    say,
-)
+from umfi.cli.output import command, print_document, print_result, say, write_table
+from umfi.cli.running import Progress, common_settings, load_table, make_folder
 from umfi.errors import InputError, UntestableError, unknown_name
 from umfi.importance import METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from umfi.cli.files import Prepared
     from umfi.importance.result import ImportanceResult
 
 __all__ = ["demo", "rank"]
@@ -42,11 +35,8 @@ DEFAULT_REPEATS = 5
 
 Method = Annotated[
     str,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help="ultra_marginal (default), decompose, ablation, ...",
-        show_default=False,
+    options.option(
+        "--method", metavar="NAME", help="ultra_marginal (default), decompose, ablation, ..."
     ),
 ]
 
@@ -84,25 +74,21 @@ def rank(
     if test is not None and test not in TESTS:
         raise unknown_name("test", test, TESTS)
     folder = make_folder(out)
-    loaded = load_table(data, target, **vars(table))
+    loaded = load_table(data, target, table)
+    is_tested = method in TESTED_METHODS
     settings: dict[str, Any] = {
-        "task": task,
+        **common_settings(loaded, task, seed, table, run),
         "power": power,
-        "kinds": loaded.kinds,
-        "missing": table.missing,
-        "groups": options.read_groups(groups, loaded.names),
-        "repeats": _usual_repeats(method) if repeats is None else repeats,
-        "random_state": seed,
-        **run.settings,
+        "groups": options.read_groups(groups, [str(name) for name in loaded.X]),
+        # Once where the rows of one fit give intervals.
+        "repeats": (1 if is_tested else DEFAULT_REPEATS) if repeats is None else repeats,
+        "subsample": options.read_subsample(subsample),
     }
-    if subsample is not None:
-        settings["subsample"] = options.read_subsample(subsample)
     if remover is not None:
         settings["remover"] = remover
-    if method in TESTED_METHODS:
-        asked = "permutation" if test is None else options.read_none(test)
+    if is_tested:
         settings |= {
-            "test": asked,
+            "test": None if test == "none" else test or "permutation",
             "max_permutations": DEFAULT_PERMUTATIONS if permutations is None else permutations,
             "alpha": 0.05 if alpha is None else alpha,
         }
@@ -111,12 +97,11 @@ def rank(
     except UntestableError as error:
         if test is not None:
             raise
-        # Nobody asked for the test, so the rest is done without.
+        # The test was not asked for, so the rest is done without.
         note = f"No p-values. {error}"
         say(f"Note: {note}")
-        untested = replace(loaded, notes=[*loaded.notes, note])
-        settings["test"] = None
-        _rank(method, untested, settings, folder, run, is_json=json)
+        loaded.notes.append(note)
+        _rank(method, loaded, settings | {"test": None}, folder, run, is_json=json)
 
 
 def _refuse_idle(method: str, methods: tuple[str, ...], given: dict[str, Any]) -> None:
@@ -127,11 +112,6 @@ def _refuse_idle(method: str, methods: tuple[str, ...], given: dict[str, Any]) -
             f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} for {', '.join(methods)}: "
             f"leave it out with --method {method}."
         )
-
-
-def _usual_repeats(method: str) -> int:
-    """Return how often everything is run: once where the rows of one fit give intervals."""
-    return 1 if method in TESTED_METHODS else DEFAULT_REPEATS
 
 
 @command
@@ -154,31 +134,23 @@ def demo(
     """
     from sklearn.datasets import load_breast_cancer
 
+    from umfi.cli.files import Prepared
+
     folder = make_folder(out)
     data = load_breast_cancer(as_frame=True)
     diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
-    settings: dict[str, Any] = {
-        "random_state": 0,
-        **run.settings,
-    }
+    settings: dict[str, Any] = {"random_state": 0, **run.settings}
     if remover is not None:
         settings["remover"] = remover
     if not parts:
         settings |= {"test": "permutation", "max_permutations": DEFAULT_PERMUTATIONS}
     method = "decompose" if parts else "ultra_marginal"
-    _rank(
-        method,
-        Loaded(data.data, diagnosis),
-        settings,
-        folder,
-        run,
-        is_json=json,
-    )
+    _rank(method, Prepared(data.data, diagnosis, []), settings, folder, run, is_json=json)
 
 
 def _rank(
     method: str,
-    loaded: Loaded,
+    loaded: Prepared,
     settings: dict[str, Any],
     folder: Path | None,
     run: options.RunOptions,
@@ -193,11 +165,7 @@ def _rank(
         all_notes = [*loaded.notes, *result.settings["notes"]]
         noted = replace(result, settings=result.settings | {"notes": all_notes, **_command()})
         files = _write(noted, loaded.X, folder) if folder is not None else []
-    if is_json:
-        print_json(_document(noted, files))
-    else:
-        print_result(result)
-        print_files(files)
+    print_document(_document(noted), files, lambda: print_result(result), is_json=is_json)
     progress.finish(result.settings, repeats=result.n_repeats)
 
 
@@ -208,19 +176,11 @@ def _command() -> dict[str, str]:
 
 
 def _write(result: ImportanceResult, X: pd.DataFrame, folder: Path) -> list[Path]:
-    from umfi.plots import save_picture
-
-    csv = folder / "importance.csv"
-    result.table.to_csv(csv, index=False)
-    return [
-        csv,
-        result.save(folder / "result.json"),
-        save_picture(result.plot, folder / "importance.png"),
-        result.report(folder / "report.html", X),
-    ]
+    files = write_table(result.table, result.plot, folder, "importance")
+    return [*files, result.save(folder / "result.json"), result.report(folder / "report.html", X)]
 
 
-def _document(result: ImportanceResult, files: list[Path]) -> dict[str, Any]:
+def _document(result: ImportanceResult) -> dict[str, Any]:
     from umfi.report import answer_in_words
 
     records: list[dict[str, Any]] = result.table.to_dict("records")  # type: ignore[assignment]
@@ -231,5 +191,4 @@ def _document(result: ImportanceResult, files: list[Path]) -> dict[str, Any]:
         "features": [one | unknown if one["feature"] in undecided else one for one in records],
         "notes": result.notes,
         "settings": result.settings,
-        "files": [str(path) for path in files],
     }

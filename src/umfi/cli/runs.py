@@ -20,10 +20,7 @@ __all__ = ["merge", "status"]
 @command
 def status(
     checkpoint: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Of --checkpoint; or the folder of --out.", show_default=False
-        ),
+        Path, options.argument("FILE", help="Of --checkpoint; or the folder of --out.")
     ],
     json: options.Json = False,
 ) -> None:
@@ -57,14 +54,9 @@ def _find_unfinished(folder: Path) -> Path:
 
 @command
 def merge(
-    out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The checkpoint to write.", show_default=False)
-    ],
+    out: Annotated[Path, options.argument("OUT", help="The checkpoint to write.")],
     parts: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PARTS", help="Checkpoints of several machines.", show_default=False
-        ),
+        list[Path], options.argument("PARTS", help="Checkpoints of several machines.")
     ],
 ) -> None:
     """Put the checkpoints of several machines together, each of which did its part of a run.
@@ -99,14 +91,8 @@ def _print_status(run: RunStatus) -> None:
     left = f"{n_left:,} left, about {format_seconds(run.seconds_left)}" if n_left else "none left"
     typer.echo(printable(f"{title} of {run.settings.get('target')}, begun {run.begun}"))
     typer.echo(f"{n_done:,} tasks done, {left}")
-    shown = stages.rename(columns={"seconds": "seconds each"})
-    shown = shown[["stage", "done", "left", "seconds each"]].assign(
-        **{
-            "done": stages["done"].map("{:,}".format),
-            "left": stages["left"].map("{:,}".format),
-            "seconds each": stages["seconds"].map("{:.3g}".format),
-        }
-    )
-    print_table(shown, left=("stage",))
+    forms = {"stage": "{}", "done": "{:,}", "left": "{:,}", "seconds": "{:.3g}"}
+    shown = stages[[*forms]].apply(lambda column: column.map(forms[column.name].format))
+    print_table(shown.rename(columns={"seconds": "seconds each"}), left=("stage",))
     if run.result is not None:
         print_result(run.result)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from umfi.cli import options
-from umfi.cli.loading import load_table
 from umfi.cli.output import (
-    Progress,
     command,
-    make_folder,
-    print_files,
-    print_json,
+    print_document,
     print_notes,
     print_table,
     printable,
+    write_table,
 )
+from umfi.cli.running import Progress, common_settings, load_table, make_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from umfi.importance.comparison import Comparison
+    from umfi.importance.diagnose import Diagnosis
 
 __all__ = ["compare", "diagnose"]
 
@@ -67,7 +66,7 @@ def compare(
     from umfi.importance.comparison import compare as compute
 
     folder = make_folder(out)
-    loaded = load_table(data, target, **vars(table))
+    loaded = load_table(data, target, table)
     progress = Progress.choose("compare", folder, run)
     with progress.watch():
         found = compute(
@@ -75,43 +74,27 @@ def compare(
             loaded.y,
             methods=options.read_list(methods) or None,
             powers=options.read_list(powers) or ("forest",),
-            task=task,
-            random_state=seed,
-            kinds=loaded.kinds,
-            missing=table.missing,
-            groups=options.read_groups(groups, loaded.names),
+            groups=options.read_groups(groups, [str(name) for name in loaded.X]),
             repeats=5 if repeats is None else repeats,
-            **run.settings,
             checkpoint=progress.path,
+            **common_settings(loaded, task, seed, table, run),
             **({} if remover is None else {"remover": remover}),
         )
     files = _write_comparison(found, folder) if folder is not None else []
-    if json:
-        print_json(
-            {
-                "features": found.table.to_dict("records"),
-                "measures": {n: r.settings["measure"] for n, r in found.results.items()},
-                "notes": [*loaded.notes, *found.notes],
-                "settings": {n: r.settings for n, r in found.results.items()},
-                "files": [str(path) for path in files],
-            }
-        )
-    else:
-        _print_comparison(found)
-        print_files(files)
-    results = found.results.values()
-    progress.finish(
-        *(result.settings for result in results),
-        repeats=max(result.n_repeats for result in results),
-    )
+    settings = {name: result.settings for name, result in found.results.items()}
+    document = {
+        "features": found.table.to_dict("records"),
+        "measures": {name: one["measure"] for name, one in settings.items()},
+        "notes": [*loaded.notes, *found.notes],
+        "settings": settings,
+    }
+    print_document(document, files, lambda: _print_comparison(found), is_json=json)
+    n_repeats = max(result.n_repeats for result in found.results.values())
+    progress.finish(*settings.values(), repeats=n_repeats)
 
 
 def _write_comparison(found: Comparison, folder: Path) -> list[Path]:
-    from umfi.plots import save_picture
-
-    csv = folder / "comparison.csv"
-    found.table.to_csv(csv, index=False)
-    files = [csv, save_picture(lambda: found.plot()[0], folder / "comparison.png")]
+    files = write_table(found.table, lambda: found.plot()[0], folder, "comparison")
     for name, result in found.results.items():
         stem = "".join(letter if letter.isalnum() else "_" for letter in name)
         files.append(result.save(folder / f"{stem}.json"))
@@ -153,57 +136,40 @@ def diagnose(
     Example: umfi diagnose data.csv --target y --removers linear,joint
     """
     from umfi.importance import diagnose as compute
-    from umfi.plots import save_picture
 
     folder = make_folder(out)
-    loaded = load_table(data, target, **vars(table))
-    chosen = options.read_list(removers) or ["joint"]
+    loaded = load_table(data, target, table)
     progress = Progress.choose("diagnose", folder, run)
     with progress.watch():
         found = compute(
             loaded.X,
             loaded.y,
-            remover=chosen,
-            task=task,
-            kinds=loaded.kinds,
-            missing=table.missing,
-            random_state=seed,
-            **run.settings,
+            remover=options.read_list(removers) or ["joint"],
             checkpoint=progress.path,
+            **common_settings(loaded, task, seed, table, run),
         )
-    files = []
-    if folder is not None:
-        found.table.to_csv(folder / "diagnosis.csv", index=False)
-        files = [
-            folder / "diagnosis.csv",
-            save_picture(found.plot, folder / "diagnosis.png"),
-        ]
-    if json:
-        print_json(
-            {
-                "features": found.table.to_dict("records"),
-                "summary": found.summary.to_dict("records"),
-                "advice": found.advice,
-                "notes": loaded.notes,
-                "settings": found.settings,
-                "files": [str(path) for path in files],
-            }
-        )
-    else:
-        for part in (found.table, found.summary):
-            print_table(_as_text(part.dropna(axis=1, how="all"), 3), left=LEFT)
-        for sentence in found.advice:
-            typer.echo(printable(sentence))
-        print_files(files)
+    files = [] if folder is None else write_table(found.table, found.plot, folder, "diagnosis")
+    document = {
+        "features": found.table.to_dict("records"),
+        "summary": found.summary.to_dict("records"),
+        "advice": found.advice,
+        "notes": loaded.notes,
+        "settings": found.settings,
+    }
+    print_document(document, files, lambda: _print_diagnosis(found), is_json=json)
     progress.finish(found.settings)
 
 
+def _print_diagnosis(found: Diagnosis) -> None:
+    for part in (found.table, found.summary):
+        print_table(_as_text(part.dropna(axis=1, how="all"), 3), left=LEFT)
+    for sentence in found.advice:
+        typer.echo(printable(sentence))
+
+
 def _as_text(table: pd.DataFrame, n_digits: int = 4) -> pd.DataFrame:
+    """Return a table whose fractions have so many digits, and whose gaps are empty."""
     shown = table.copy()
-    for name in shown:
-        column: Any = shown[name]
-        if column.dtype.kind == "f":
-            shown[name] = column.map(
-                lambda value: "" if value != value else f"{value:.{n_digits}f}"
-            )
+    for name, column in table.select_dtypes("float").items():
+        shown[name] = column.map(lambda one: "" if one != one else f"{one:.{n_digits}f}")
     return shown.astype(str)

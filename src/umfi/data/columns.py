@@ -134,17 +134,11 @@ class Columns:
         if "_has_heavy_ties" not in known:
             parent, positions = known.get("_selected_from", (None, None))
             known["_has_heavy_ties"] = (
-                self._find_heavy_ties() if parent is None else parent.has_heavy_ties[positions]
+                np.fromiter(map(_has_heavy_ties, self.values.T), dtype=bool)
+                if parent is None
+                else parent.has_heavy_ties[positions]
             )
         is_tied: NDArray[np.bool_] = known["_has_heavy_ties"]
-        return is_tied
-
-    def _find_heavy_ties(self) -> NDArray[np.bool_]:
-        is_tied = np.zeros(self.n_columns, dtype=bool)
-        for position, column in enumerate(self.values.T):
-            counts = np.unique(column, return_counts=True)[1]
-            n_tied = counts[counts >= MIN_TIED_ROWS].sum()
-            is_tied[position] = n_tied >= MIN_TIED_PROPORTION * self.n_rows
         return is_tied
 
     def _with_rank_writer(self, writer: Callable[[RankTable], None]) -> Columns:
@@ -312,6 +306,11 @@ class Columns:
             key = is_category, missing, hashlib.blake2b(column + 0.0).digest()
             found[position] = first.setdefault(key, position)
         return found
+
+
+def _has_heavy_ties(column: NDArray[np.float64]) -> bool:
+    counts = np.unique(column, return_counts=True)[1]
+    return bool(counts[counts >= MIN_TIED_ROWS].sum() >= MIN_TIED_PROPORTION * len(column))
 
 
 def middle_ranks(column: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ the table of names beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, cast, runtime_checkable
+from typing import Literal, Protocol, cast, get_args, runtime_checkable
 
 import numpy as np
 
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 ProtocolName = Literal["one-fit", "matched", "paper"]
-PROTOCOLS: tuple[str, ...] = ("one-fit", "matched", "paper")
+PROTOCOLS: tuple[str, ...] = get_args(ProtocolName)
 
 
 @runtime_checkable

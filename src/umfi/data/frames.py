@@ -63,10 +63,7 @@ def read_columns(
     if not isinstance(missing, str) or missing not in MISSING:
         raise unknown_name("missing", missing, MISSING)
     wanted = {str(name): str(kind) for name, kind in (kinds or {}).items()}
-    if isinstance(X, np.ndarray | list | tuple):
-        columns = _array_columns(_as_array(X))
-    else:
-        columns = _frame_columns(X)
+    columns = _split_columns(X)
     names = tuple(columns)
     if not names:
         raise InputError("X has no columns: pass at least one feature.")
@@ -102,9 +99,7 @@ def drop_incomplete_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
     >>> X.tolist(), y.tolist()
     ([[1.0], [3.0]], [1, 3])
     """
-    is_sequence = isinstance(X, np.ndarray | list | tuple)
-    table = _as_array(X) if is_sequence else X
-    columns = _array_columns(table) if is_sequence else _frame_columns(X)
+    columns = _split_columns(X)
     is_complete = np.ones(len(next(iter(columns.values()), ())), dtype=bool)
     for name, column in columns.items():
         is_missing = _find_missing(column)
@@ -129,8 +124,8 @@ def drop_incomplete_rows(X: Any, y: Any = None) -> tuple[Any, Any]:
             y = np.ma.getdata(y).reshape(-1)[is_complete]
         else:  # Lists have no row labels, and get none.
             y = complete.to_numpy() if isinstance(y, list | tuple) else complete.to_native()
-    if is_sequence:
-        return table[is_complete], y
+    if isinstance(X, np.ndarray | list | tuple):
+        return _as_array(X)[is_complete], y
     return nw.from_native(X, eager_only=True).filter(is_complete.tolist()).to_native(), y
 
 
@@ -142,6 +137,13 @@ def _find_missing(column: Any) -> NDArray[np.bool_]:
     if column.dtype.is_float():
         is_missing |= np.array(column.is_nan().fill_null(True).to_list(), dtype=bool)
     return is_missing
+
+
+def _split_columns(X: Any) -> dict[str, Any]:
+    """Return the columns by name: arrays of an array, series of a frame."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return _array_columns(_as_array(X))
+    return _frame_columns(X)
 
 
 def _as_array(X: Any) -> NDArray[Any]:
@@ -234,21 +236,19 @@ def _find_problem(series: nw.Series[Any], kind: Kind | None) -> str | None:
                 "ordered pandas.Categorical."
             )
         return None
-    if dtype == nw.Object and all(
-        value is None or isinstance(value, bool) for value in series.to_list()
-    ):
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return None
+    known = [value for value in series.to_list() if value is not None]
+    if dtype == nw.Object and all(isinstance(value, bool) for value in known):
         return (
             "Column {} holds booleans and missing values as Python objects: convert it, for "
             "example by astype('boolean')."
         )
-    if not (dtype.is_numeric() or dtype == nw.Boolean):
-        example = next((value for value in series.to_list() if value is not None), None)
-        return (
-            "Column {} holds values such as "
-            + repr(example).replace("{", "{{").replace("}", "}}")
-            + ": convert it to real numbers, booleans or text, or drop it."
-        )
-    return None
+    example = repr(known[0] if known else None).replace("{", "{{").replace("}", "}}")
+    return (
+        f"Column {{}} holds values such as {example}: convert it to real numbers, booleans or "
+        "text, or drop it."
+    )
 
 
 def _holds_labels(series: nw.Series[Any]) -> bool:
@@ -294,28 +294,23 @@ def _ordered_levels(series: nw.Series[Any]) -> list[Any]:
     """Return the levels of an ordered column, lowest first."""
     if isinstance(series.dtype, nw.Enum):
         return list(series.dtype.categories)
-    dictionary: list[Any] = series.to_native().combine_chunks().dictionary.to_pylist()
-    return dictionary  # Of pyarrow.
+    return list(series.to_native().combine_chunks().dictionary.to_pylist())  # Of pyarrow.
 
 
 def _has_two_values(values: NDArray[np.float64]) -> bool:
-    known = values if not np.isnan(values).any() else values[~np.isnan(values)]
-    if len(known) == 0:
-        return False
-    low, high = known.min(), known.max()
+    known = values[~np.isnan(values)]
+    low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
     return bool(low < high and np.all((known == low) | (known == high)))
 
 
 def _number_levels(rows: Sequence[Any]) -> NDArray[np.float64]:
     """Return levels as 0, 1, ... in the order in which they first appear; NaN if missing."""
     codes: dict[Any, int] = {}
-    return np.array(
-        [
-            np.nan if label is None or label != label else codes.setdefault(label, len(codes))
-            for label in rows
-        ],
-        dtype=np.float64,
-    )
+    numbered = [
+        np.nan if label is None or label != label else codes.setdefault(label, len(codes))
+        for label in rows
+    ]
+    return np.array(numbered, dtype=np.float64)
 
 
 def _numbers(column: Any) -> NDArray[np.float64]:

@@ -99,7 +99,7 @@ class RankedColumns(Columns):
         """Return these rows of every column."""
         ranks = self.ranks
         is_permutation = len(rows) == self.n_rows and bool(np.bincount(rows).max() == 1)
-        # Equal values stand in the order of rows, unless they share a bin.
+        # Equal values stand in the order of rows, unless they are in one bin.
         if not is_permutation or (ranks.has_ties.any() and not ranks.has_bins):
             return self._with_values().take_rows(rows)
         table = new_rank_table(self.n_rows, self._start + self.n_columns)

@@ -168,7 +168,7 @@ def response_series(y: Any) -> nw.Series[Any]:
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
         if y.ndim != 1:
-            raise InputError(f"y has {y.ndim} dimensions: pass one value a row.")
+            raise InputError(f"y has {y.ndim} dimensions: pass one value per row.")
         if y.dtype.kind == "c":
             raise InputError("y holds complex numbers: pass real numbers or class labels.")
         return nw.from_native(pd.Series(y), series_only=True)
@@ -180,7 +180,7 @@ def response_series(y: Any) -> nw.Series[Any]:
         ) from None
     if isinstance(native, nw.DataFrame):
         if len(native.columns) != 1:
-            raise InputError(f"y has {len(native.columns)} columns: pass one value a row.")
+            raise InputError(f"y has {len(native.columns)} columns: pass one value per row.")
         return native.get_column(native.columns[0])
     return native
 
@@ -258,13 +258,10 @@ def _find_task(series: nw.Series[Any], task: str) -> tuple[Task, tuple[str, ...]
             "numbers, y.astype(float), or to class labels, y.astype(str)."
         )
     holds_labels = dtype == nw.Boolean or not dtype.is_numeric()
-    if task == "regression" and holds_labels:
-        raise InputError(
-            "needs a numeric response: leave the task at 'auto' for class labels.",
-            argument="task",
-            value="regression",
-        )
     if task == "regression":
+        if holds_labels:
+            way_out = "leave the task at 'auto' for class labels."
+            raise InputError(f"needs a numeric response: {way_out}", argument="task", value=task)
         return "regression", ()
     if task == "classification" or holds_labels:
         return "classification", ()
@@ -304,10 +301,11 @@ def _class_target(series: nw.Series[Any], name: str, notes: tuple[str, ...]) -> 
     counts = np.bincount(labels.astype(np.int64))
     lonely = [label for label, count in zip(classes, counts, strict=True) if count == 1]
     if lonely:
-        quantity = ", or set the task to 'regression' if the response is a quantity"
+        way_out = "merge or drop such classes"
+        if series.dtype.is_numeric():
+            way_out += ", or set the task to 'regression' if the response is a quantity"
         raise InputError(
             f"{len(lonely)} of the {len(classes)} classes of the response {name!r} have a single "
-            f"row, such as {str(lonely[0])!r}: merge or drop such classes"
-            f"{quantity if series.dtype.is_numeric() else ''}."
+            f"row, such as {str(lonely[0])!r}: {way_out}."
         )
     return Target("classification", labels, tuple(map(str, classes)), name, notes)

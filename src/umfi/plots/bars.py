@@ -20,10 +20,11 @@ from umfi.plots.style import (
     ROW_INCHES,
     SPREAD_COLOUR,
     ink,
-    name_rows,
-    new_axes,
-    note_hidden,
+    label_rows,
+    legend_above,
+    method_in_words,
     plain_text,
+    row_axes,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_comparison", "plot_importances", "plot_parts"]
 
-# What a feature adds alone and together; what nothing rerows, and what others could add too.
+# What a feature adds alone and together; what nothing replaces, and what others could add too.
 PART_COLOURS = {
     "alone": "#0072B2",
     "together": "#E69F00",
@@ -76,12 +77,11 @@ def plot_importances(
     whole = result.table
     table = whole.head(max_features)
     if ax is None:
-        ax = new_axes(len(table))
-    rows = range(len(table))
+        ax = row_axes(len(table))
     errors, what = _error_bars(table, result.n_repeats)
     is_related = table.get("related", pd.Series(True, index=table.index))
     bars = ax.barh(
-        rows,
+        range(len(table)),
         table["importance"],
         xerr=errors,
         color=is_related.map({True: BAR_COLOUR, False: PALE_COLOUR}).tolist(),
@@ -94,8 +94,7 @@ def plot_importances(
     for bar, is_leaking in zip(bars, leaks, strict=True):
         bar.set_hatch("////" if is_leaking else None)
     ax.axvline(0.0, color=ink(), linewidth=0.8)
-    name_rows(ax, table["feature"])
-    note_hidden(ax, len(table), len(whole))
+    label_rows(ax, table["feature"], len(whole))
     settings = result.settings
     ax.set_xlabel(f"importance ({settings.get('measure', 'score')}{what})")
     if result.tests is not None:
@@ -106,17 +105,8 @@ def plot_importances(
         ]
         if leaks.any():
             handles.append(Patch(facecolor="0.5", edgecolor="white", hatch="////", label="leaks"))
-        ax.legend(
-            handles=handles,
-            frameon=False,
-            fontsize=9,
-            ncols=3,
-            loc="lower left",
-            bbox_to_anchor=(0.0, 1.0),
-            borderaxespad=0.1,
-        )
-    method = str(settings.get("method", "feature"))
-    method = method.replace("ultra_", "ultra-").replace("_", " ")
+        legend_above(ax, handles=handles, borderaxespad=0.1)
+    method = method_in_words(settings.get("method", "feature"))
     ax.set_title(
         f"{method} importance for {plain_text(settings.get('target', 'y'))}",
         loc="left",
@@ -163,12 +153,12 @@ def plot_comparison(comparison: Comparison, axes: Sequence[Axes] | None = None) 
         colour = (BAR_COLOUR, *LINE_COLOURS[2:])[number % 4]
         ax.barh(range(len(table)), table[name], color=colour, height=0.72)
         ax.axvline(0.0, color=ink(), linewidth=0.8)
-        name_rows(ax, table["feature"])
-        settings = comparison.results[name].settings
-        ax.set_xlabel(str(settings.get("measure", "score")))
+        # The last column says how many features are not drawn.
+        is_last = number == len(names) - 1
+        label_rows(ax, table["feature"], len(whole) if is_last else len(table))
+        ax.set_xlabel(str(comparison.results[name].settings.get("measure", "score")))
         words = plain_text(name).replace("_", " ")
         ax.set_title("\n".join(wrap(words, TITLE_LETTERS)), loc="left", fontsize=10)
-    note_hidden(axes[-1], len(table), len(whole))
     return axes
 
 
@@ -203,25 +193,18 @@ def plot_parts(
     whole = result.table
     table = whole.head(max_features)
     if ax is None:
-        ax = new_axes(len(table), room=1.8, stretch=1.5)
+        ax = row_axes(len(table), room=1.8, stretch=1.5)
     rows = np.arange(len(table))
     for stack, shift in ((("alone", "together"), -0.2), (("irreplaceable", "replaceable"), 0.2)):
         below, above = np.zeros(len(table)), np.zeros(len(table))
         for part in stack:
             widths = table[part].to_numpy()
             starts = np.where(widths < 0.0, below, above)
-            ax.barh(
-                rows + shift,
-                widths,
-                left=starts,
-                height=0.36,
-                color=PART_COLOURS[part],
-                label=part,
-            )
+            colour = PART_COLOURS[part]
+            ax.barh(rows + shift, widths, left=starts, height=0.36, color=colour, label=part)
             below, above = below + np.minimum(widths, 0.0), above + np.maximum(widths, 0.0)
-    importances = table["importance"].to_numpy()
     ax.vlines(
-        importances,
+        table["importance"],
         rows - 0.4,
         rows + 0.4,
         color=ink(),
@@ -230,21 +213,11 @@ def plot_parts(
         label="importance",
     )
     ax.axvline(0.0, color=ink(), linewidth=0.8)
-    name_rows(ax, table["feature"])
-    note_hidden(ax, len(table), len(whole))
+    label_rows(ax, table["feature"], len(whole))
     ax.set_xlabel(f"importance ({result.settings.get('measure', 'score')})")
-    ax.set_title(
-        f"parts of the importance for {plain_text(result.settings.get('target', 'y'))}",
-        loc="left",
-        pad=40.0,
-    )
-    ax.legend(
-        frameon=False,
-        fontsize=9,
-        ncols=3,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-    )
+    target = plain_text(result.settings.get("target", "y"))
+    ax.set_title(f"parts of the importance for {target}", loc="left", pad=40.0)
+    legend_above(ax)
     return ax
 
 

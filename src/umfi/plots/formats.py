@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 
@@ -32,23 +31,12 @@ STYLE = {
 }
 
 
-@contextmanager
-def _without_glyph_warnings() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        yield
-
-
 def save_picture(draw: Callable[[], Axes], path: Path) -> Path:
     """Write what a function draws as a picture, and return its path.
 
     Letters that Matplotlib's font lacks are boxes there; reports have them.
     """
-    with _without_glyph_warnings():
-        figure = draw().get_figure(root=True)
-        assert figure is not None
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-        plt.close(figure)
+    _draw(draw, path, dpi=150)
     return path
 
 
@@ -66,20 +54,24 @@ def draw_svg(draw: Callable[[], Axes]) -> str:
     '<svg'
     """
     target = io.StringIO()
-    # The reader's browser has the letters that Matplotlib's own font lacks.
-    with plt.rc_context(STYLE), _without_glyph_warnings():  # type: ignore[arg-type]
-        figure = draw().get_figure(root=True)
-        assert figure is not None
-        figure.savefig(
-            target, format="svg", transparent=True, metadata={"Date": None}, bbox_inches="tight"
-        )
-        plt.close(figure)
+    with plt.rc_context(STYLE):  # type: ignore[arg-type]
+        _draw(draw, target, format="svg", transparent=True, metadata={"Date": None})
     text = target.getvalue()
     text = text[text.index("<svg") :].strip()
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     # Names that repeat from picture to picture; those that are referred to are other ones.
     text = re.sub(r' id="[A-Za-z]+[0-9a-z]*(\.[a-z]+)?_\d+"', "", text)
-    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    for size in ("width", "height"):
+        text = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", text, count=1)
     # In tags alone: a feature may have that name.
     return re.sub(r"<[^>]*>", lambda tag: tag[0].replace(INK, "currentColor"), text)
+
+
+def _draw(draw: Callable[[], Axes], target: Path | io.StringIO, **form: Any) -> None:
+    """Save what a function draws; browsers have the letters that Matplotlib's own font lacks."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure = draw().get_figure(root=True)
+        assert figure is not None
+        figure.savefig(target, bbox_inches="tight", **form)
+        plt.close(figure)

@@ -1,10 +1,9 @@
-"""Pairs of features: what they share about the response, and how they depend on each other."""
+"""Pairs of features: sharing and interaction, and how they depend on each other."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
@@ -15,7 +14,7 @@ from umfi.data.columns import MIN_ROWS
 from umfi.data.frames import drop_incomplete_rows, read_columns
 from umfi.errors import InputError
 from umfi.importance.pairs import associate
-from umfi.plots.style import MAX_FEATURES, ink, note_hidden, plain_text, row_font
+from umfi.plots.style import MAX_FEATURES, ink, new_axes, note_hidden, plain_text, row_font
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_partners", "plot_redundancy"]
 
-# Of each kind of pair: who is drawn, in which colour, and how far lines bend, so that two between
-# the same features do not hide each other.
+# Of each effect: the column that says which pairs have it, a colour, and how far lines bend, so
+# that two between the same features do not hide each other.
 PAIR_COLOURS = {
     "sharing": ("shares", "#0072B2", 0.12),
     "interaction": ("interacts", "#E69F00", -0.12),
@@ -59,7 +58,7 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     names = list(dict.fromkeys([*table["feature"], *table["partner"]]))
     if ax is None:
         side = float(np.clip(4.5 + 0.07 * len(names), 5.0, 20.0))
-        _, ax = plt.subplots(figsize=(side, side), layout="constrained")
+        ax = new_axes(side, side)
     # Half an angle from the top, which the title needs.
     angles = np.pi / 2.0 - 2.0 * np.pi * (np.arange(len(names)) + 0.5) / len(names)
     points = {name: (np.cos(a), np.sin(a)) for name, a in zip(names, angles, strict=True)}
@@ -91,8 +90,8 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     asked = set(table["feature"])
     for name, angle in zip(names, angles, strict=True):
         x, y = points[name]
-        is_left = x < -1e-9
-        ax.plot(x, y, "o", color=ink() if name in linked else "0.75", markersize=5)
+        is_left, is_linked = x < -1e-9, name in linked
+        ax.plot(x, y, "o", color=ink() if is_linked else "0.75", markersize=5)
         ax.text(
             1.06 * x,
             1.06 * y,
@@ -102,7 +101,7 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
             horizontalalignment="right" if is_left else "left",
             verticalalignment="center",
             fontsize=font,
-            color=ink() if name in linked else "0.5",
+            color=ink() if is_linked else "0.5",
             fontweight="bold" if name in asked and len(asked) < len(names) else "normal",
         )
     handles = [
@@ -111,9 +110,7 @@ def plot_partners(partners: Partners, ax: Axes | None = None) -> Axes:
     ]
     ax.legend(handles=handles, frameon=False, fontsize=9, loc="lower right")
     # Names reach beyond the circle.
-    ax.set_xlim(-1.7, 1.7)
-    ax.set_ylim(-1.7, 1.7)
-    ax.set_aspect("equal")
+    ax.set(xlim=(-1.7, 1.7), ylim=(-1.7, 1.7), aspect="equal")
     ax.set_axis_off()
     target = plain_text(partners.settings.get("target", "y"))
     ax.set_title(f"features that share or interact: {target}", loc="left", pad=14.0)
@@ -164,7 +161,7 @@ def plot_redundancy(
     n_shown = len(order)
     if ax is None:
         side = float(np.clip(2.6 + 0.17 * n_shown, 4.0, 26.0))
-        _, ax = plt.subplots(figsize=(side + 0.8, side), layout="constrained")
+        ax = new_axes(side + 0.8, side)
     picture = ax.imshow(
         explained[np.ix_(order, order)], cmap=DEPENDENCE_COLOURS, vmin=0.0, vmax=1.0, aspect="equal"
     )

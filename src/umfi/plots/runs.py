@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from umfi.errors import InputError
@@ -17,10 +16,13 @@ from umfi.plots.style import (
     ROW_INCHES,
     SPREAD_COLOUR,
     ink,
-    name_rows,
+    label_rows,
+    legend_above,
     new_axes,
     note_hidden,
     plain_text,
+    quiet_grid,
+    row_axes,
 )
 
 if TYPE_CHECKING:
@@ -68,19 +70,13 @@ def plot_stability(
     order = result.table["feature"]
     shown = order.head(max_features)
     if ax is None:
-        ax = new_axes(len(shown))
+        ax = row_axes(len(shown))
     rows = np.arange(len(shown))
     for (low, high), width in ((RARE, 1.2), (USUAL, 4.0)):
-        ax.hlines(
-            rows,
-            ranks[shown].quantile(low),
-            ranks[shown].quantile(high),
-            color=BAR_COLOUR,
-            linewidth=width,
-        )
+        lows, highs = ranks[shown].quantile(low), ranks[shown].quantile(high)
+        ax.hlines(rows, lows, highs, color=BAR_COLOUR, linewidth=width)
     ax.plot(ranks[shown].median(), rows, "o", color=SPREAD_COLOUR, markersize=4)
-    name_rows(ax, shown)
-    note_hidden(ax, len(shown), len(order))
+    label_rows(ax, shown, len(order))
     ax.set_xlim(0.5, len(order) + 0.5)
     ax.set_xlabel(f"rank in each of {result.n_repeats} repeats")
     ax.set_title("how stable the ranking is", loc="left")
@@ -111,8 +107,7 @@ def plot_leakage(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     names = whole["feature"].unique()[:MAX_FEATURES]
     table = whole[whole["feature"].isin(names)]
     if ax is None:
-        width = float(np.clip(2.5 + ROW_INCHES * len(names), 6.0, 48.0))
-        _, ax = plt.subplots(figsize=(width, 4.4), layout="constrained")
+        ax = new_axes(float(np.clip(2.5 + ROW_INCHES * len(names), 6.0, 48.0)), 4.4)
     positions = np.arange(len(names))
     for number, (remover, found) in enumerate(table.groupby("remover", sort=False)):
         # A run that stopped early has gaps.
@@ -138,9 +133,7 @@ def plot_leakage(diagnosis: Diagnosis, ax: Axes | None = None) -> Axes:
     labels = [plain_text(name) for name in names]
     ax.set_xticks(positions, labels, rotation=90, fontsize=8 if len(names) <= 60 else 6)
     ax.set_ylabel("R² of the feature from the others")
-    ax.grid(axis="y", color="0.5", alpha=0.3, linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, fontsize=9, ncols=6, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    quiet_grid(ax, "y")
+    legend_above(ax, ncols=6)
     note_hidden(ax, len(names), n_features)
     return ax

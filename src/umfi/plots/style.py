@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib.pyplot as plt
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = [
@@ -19,10 +20,14 @@ __all__ = [
     "ROW_INCHES",
     "SPREAD_COLOUR",
     "ink",
-    "name_rows",
+    "label_rows",
+    "legend_above",
+    "method_in_words",
     "new_axes",
     "note_hidden",
     "plain_text",
+    "quiet_grid",
+    "row_axes",
     "row_font",
 ]
 
@@ -46,11 +51,14 @@ def ink() -> str:
     return str(plt.rcParams["text.color"])
 
 
-def new_axes(n_rows: int, *, width: float = 7.0, room: float = 1.4, stretch: float = 1.0) -> Axes:
+def new_axes(width: float, height: float) -> Axes:
+    """Return axes of a new figure, whose size is in inches."""
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def row_axes(n_rows: int, *, room: float = 1.4, stretch: float = 1.0) -> Axes:
     """Return axes of a new figure that has room for so many rows."""
-    height = max(room + 1.0, room + stretch * ROW_INCHES * n_rows)
-    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-    return ax
+    return new_axes(7.0, room + max(1.0, stretch * ROW_INCHES * n_rows))
 
 
 def row_font(ax: Axes, n_rows: int) -> float:
@@ -59,15 +67,28 @@ def row_font(ax: Axes, n_rows: int) -> float:
     return float(min(max(0.8 * height / max(n_rows, 1), MIN_ROW_FONT), MAX_ROW_FONT))
 
 
-def name_rows(ax: Axes, features: Iterable[object]) -> None:
-    """Give rows their names, the first on top, and a quiet grid."""
+def label_rows(ax: Axes, features: Sequence[object] | pd.Series, n_features: int) -> None:
+    """Give rows their names, the first on top, and a quiet grid; say how many are not drawn."""
     names = [plain_text(name) for name in features]
     ax.set_yticks(range(len(names)), names, fontsize=row_font(ax, len(names)))
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.grid(axis="x", color="0.5", alpha=0.3, linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    quiet_grid(ax, "x")
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
+    note_hidden(ax, len(names), n_features)
+
+
+def quiet_grid(ax: Axes, axis: Literal["x", "y"]) -> None:
+    """Draw lines to read an axis by, below all else, and no frame where there is no axis."""
+    ax.grid(axis=axis, color="0.5", alpha=0.3, linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def legend_above(ax: Axes, **arguments: Any) -> None:
+    """Draw a legend above the picture, from its left end."""
+    arguments.setdefault("ncols", 3)
+    ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0.0, 1.0), **arguments)
 
 
 def note_hidden(ax: Axes, n_shown: int, n_features: int) -> None:
@@ -83,6 +104,11 @@ def note_hidden(ax: Axes, n_shown: int, n_features: int) -> None:
             fontsize=8,
             color="0.5",
         )
+
+
+def method_in_words(name: object) -> str:
+    """Return the name of a method as it is written in a sentence."""
+    return str(name).replace("ultra_", "ultra-").replace("_", " ")
 
 
 def plain_text(name: object) -> str:

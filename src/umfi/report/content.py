@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from umfi.data.frames import read_columns
 from umfi.errors import InputError, listed
-from umfi.importance.display import PARTS
 from umfi.plots import draw_svg, plot_importances, plot_parts, plot_redundancy, plot_stability
+from umfi.plots.style import method_in_words
 from umfi.report.words import (
     answer_in_words,
     check_in_words,
@@ -16,9 +16,10 @@ from umfi.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from umfi.importance.result import ImportanceResult
 
@@ -34,10 +35,7 @@ HEADINGS = {
     "spread": ("spread", "Standard deviation over the repeats"),
     "low": ("low", "Lower end of the 95 % interval"),
     "high": ("high", "Upper end of the 95 % interval"),
-    "p_value": (
-        "p-value",
-        "Chance of as much without a relation; * from a fitted tail",
-    ),
+    "p_value": ("p-value", "Chance of as much without a relation; * from a fitted tail"),
     "q_value": ("q-value", "p-value adjusted for the false discovery rate"),
     "related": ("related", "Whether the q-value is below the level"),
     "leakage": (
@@ -45,20 +43,13 @@ HEADINGS = {
         "How much better the other features predict it than its permuted copies, in R²",
     ),
     "remover": ("remover", "What was used for this feature"),
-    **{
-        part: (part, meaning)
-        for part, meaning in zip(
-            PARTS,
-            (
-                "What the feature adds by itself",
-                "What it adds only beside others",
-                "What nothing can replace",
-                "What others could add too",
-            ),
-            strict=True,
-        )
-    },
+    "alone": ("alone", "What the feature adds by itself"),
+    "together": ("together", "What it adds only beside others"),
+    "irreplaceable": ("irreplaceable", "What nothing can replace"),
+    "replaceable": ("replaceable", "What others could add too"),
 }
+# Not among the settings, because they stand elsewhere on the page.
+SHOWN_ELSEWHERE = {"command", "data", "notes", "versions", "classes"}
 
 
 def gather(result: ImportanceResult, X: Any = None) -> dict[str, Any]:
@@ -70,15 +61,18 @@ def gather(result: ImportanceResult, X: Any = None) -> dict[str, Any]:
     X : frame or array, optional
         The features, for a picture of how they depend on each other.
     """
-    settings = result.settings
-    table = result.table
+    settings, table = result.settings, result.table
+    columns = _shown_columns(table)
     return {
         "target": str(settings.get("target", "y")),
         "question": question_in_words(result),
         "answer": answer_in_words(result),
         "facts": _facts(result),
-        "headings": _headings(result, table),
-        "rows": _rows(result, table.head(MAX_ROWS)),
+        "headings": [
+            {"key": name, "label": HEADINGS[name][0], "meaning": HEADINGS[name][1]}
+            for name in columns
+        ],
+        "rows": _rows(result, table.head(MAX_ROWS), columns),
         "footnotes": result.footnotes,
         "n_features": len(table),
         "has_test": result.tests is not None,
@@ -86,7 +80,7 @@ def gather(result: ImportanceResult, X: Any = None) -> dict[str, Any]:
         "checks": [check._asdict() for check in check_in_words(result)],
         "code": code_of(result),
         "command": str(settings.get("command", "")),
-        "settings": _settings(settings),
+        "settings": [(k, str(v)) for k, v in settings.items() if k not in SHOWN_ELSEWHERE],
         "versions": dict(settings.get("versions", {})),
     }
 
@@ -100,7 +94,7 @@ def _facts(result: ImportanceResult) -> list[tuple[str, str]]:
         ("response", f"{settings.get('target', 'y')} ({settings.get('task', 'unknown task')})"),
         ("rows", f"{settings.get('n_rows', 0):,}"),
         ("features", f"{n_features} ({of_kinds})" if of_kinds else n_features),
-        ("method", str(settings.get("method", "")).replace("ultra_", "ultra-").replace("_", " ")),
+        ("method", method_in_words(settings.get("method", ""))),
         ("measured in", str(settings.get("measure", "score"))),
         ("repeats", str(result.n_repeats)),
     ]
@@ -109,23 +103,17 @@ def _facts(result: ImportanceResult) -> list[tuple[str, str]]:
     return facts
 
 
-def _shown_columns(result: ImportanceResult, table: pd.DataFrame) -> list[str]:
+def _shown_columns(table: pd.DataFrame) -> list[str]:
     hidden = {"spread"} if "low" in table else set()
     if "leakage" in table and table["leakage"].isna().all():
         hidden.add("leakage")
     return [name for name in HEADINGS if name in table and name not in hidden]
 
 
-def _headings(result: ImportanceResult, table: pd.DataFrame) -> list[dict[str, str]]:
-    return [
-        {"key": name, "label": HEADINGS[name][0], "meaning": HEADINGS[name][1]}
-        for name in _shown_columns(result, table)
-    ]
-
-
-def _rows(result: ImportanceResult, table: pd.DataFrame) -> list[dict[str, Any]]:
+def _rows(
+    result: ImportanceResult, table: pd.DataFrame, columns: list[str]
+) -> list[dict[str, Any]]:
     """Return a row per feature: cells as text with what they are sorted by, and its bar."""
-    columns = _shown_columns(result, table)
     ends = table[[name for name in ("importance", "low", "high") if name in table]]
     lowest, highest = min(float(ends.min().min()), 0.0), max(float(ends.max().max()), 0.0)
     width = highest - lowest or 1.0
@@ -174,11 +162,6 @@ def _cell(name: str, row: dict[Hashable, Any]) -> dict[str, str]:
     return {"text": text, "order": repr(float(value))}
 
 
-def _settings(settings: dict[str, Any]) -> list[tuple[str, str]]:
-    hidden = {"command", "data", "notes", "versions", "classes"}
-    return [(name, str(value)) for name, value in settings.items() if name not in hidden]
-
-
 def _pictures(result: ImportanceResult, X: Any) -> list[dict[str, str]]:
     more = f" The first {MAX_DRAWN} are drawn." if len(result.importances) > MAX_DRAWN else ""
     pictures = []
@@ -206,48 +189,40 @@ def _pictures(result: ImportanceResult, X: Any) -> list[dict[str, str]]:
             "distinguished.",
             lambda: plot_stability(result, max_features=MAX_DRAWN),
         )
-    similar = None if X is None else _take_leading(result, X)
-    if similar is not None:
+    draw_redundancy = None if X is None else _redundancy(result, X)
+    if draw_redundancy is not None:
         add(
             "Redundancy",
             "How strongly features depend on each other, by squared rank correlations and their "
             "like for categories; similar ones stand side by side.",
-            lambda: plot_redundancy(similar, kinds=_kinds_of(result, similar)),
+            draw_redundancy,
         )
     return pictures
 
 
-def _take_leading(result: ImportanceResult, X: Any) -> Any:
-    """Return the most important columns of a table, None if they cannot be drawn."""
+def _redundancy(result: ImportanceResult, X: Any) -> Callable[[], Axes] | None:
+    """Return what draws the dependence of the leading features, None if they cannot be drawn."""
+    import narwhals as nw
     import pandas as pd
 
     if not hasattr(X, "columns"):  # An array, whose columns have no names but those of the result.
         X = pd.DataFrame(X)
         if X.shape[1] == len(result.importances):
             X.columns = list(result.importances.index)
-    columns = set(map(str, X.columns))
-    names = [name for name in result.table["feature"] if name in columns]
+    frame = nw.from_native(X, eager_only=True)
+    native = {str(name): name for name in frame.columns}
+    names = [name for name in result.table["feature"] if name in native]
     if not result.settings.get("groups") and len(names) < len(result.importances):
-        lacking = listed(name for name in result.importances.index if name not in columns)
+        lacking = listed(name for name in result.importances.index if name not in native)
         raise InputError(f"X has no column {lacking}: pass the table that the result was made of.")
     if len(names) < MIN_ALIKE:
         return None
+    leading = names[:MAX_DRAWN]
+    table = frame.select([native[name] for name in leading]).to_native()
+    given = result.settings.get("kinds") or {}
+    kinds = {name: kind for name, kind in given.items() if name in leading} or None
     try:
-        table = _columns_of(X, names[:MAX_DRAWN])
-        read_columns(table, kinds=_kinds_of(result, table), missing="level")
+        read_columns(table, kinds=kinds, missing="level")
     except InputError:
         return None  # Such as text of which dropped rows made a category.
-    return table
-
-
-def _columns_of(X: Any, names: list[str]) -> Any:
-    import narwhals as nw
-
-    frame = nw.from_native(X, eager_only=True)
-    native = {str(name): name for name in frame.columns}
-    return frame.select([native[name] for name in names]).to_native()
-
-
-def _kinds_of(result: ImportanceResult, table: Any) -> dict[str, str] | None:
-    kinds = result.settings.get("kinds") or {}
-    return {name: kind for name, kind in kinds.items() if name in map(str, table.columns)} or None
+    return lambda: plot_redundancy(table, kinds=kinds)

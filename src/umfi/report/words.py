@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from umfi.power import POWERS
 __all__ = ["Check", "answer_in_words", "check_in_words", "code_of", "question_in_words"]
 
 # Fewer rows than this leave much to chance, in all and in a class.
-FEW_ROWS, FEW_ROWS_OF_CLASS = 100, 20
+MIN_ROWS_FOR_WEAK_RELATIONS, MIN_CLASS_ROWS = 100, 20
 # With a commonest class of this proportion, accuracy hardly moves.
 UNEQUAL_PROPORTION = 0.8
 N_NAMED, N_LEADING = 5, 3
@@ -34,6 +33,46 @@ class Check(NamedTuple):
     level: str
     title: str
     text: str
+
+
+HIDDEN_CORRELATED = Check(
+    "note",
+    "Correlated features",
+    "This method leaves correlated features as they are, so they can hide each other's importance; "
+    "with ultra_marginal they do not.",
+)
+# Of methods that remove nothing.
+WEAKNESSES = {
+    "bivariate": Check(
+        "note",
+        "Features alone",
+        "Each feature was used by itself: what it adds only beside others is missed.",
+    ),
+    "marginal_contribution": Check(
+        "note",
+        "Maxima",
+        "The largest of many noisy differences is taken, so unrelated features come out above "
+        "zero.",
+    ),
+}
+UNMEASURED_LEAKAGE = Check(
+    "note",
+    "Leakage was not measured",
+    "Whether the other features still carry information about each feature after removal is not "
+    "known; diagnose or a complete run with a permutation test measures it.",
+)
+NO_LEAKAGE = Check(
+    "good",
+    "No leakage beyond chance",
+    "After removal, the other features predict no feature better than its permuted copies, beyond "
+    "0.05 in R² or what chance can do.",
+)
+ONE_RUN = Check(
+    "note",
+    "One run",
+    "Everything was computed once, so noise is not seen; 20 repeats on a fraction of 0.5 of the "
+    "rows give intervals.",
+)
 
 
 def question_in_words(result: ImportanceResult) -> str:
@@ -62,7 +101,7 @@ def answer_in_words(result: ImportanceResult) -> list[str]:
         leading = table["feature"].head(max(1, min(N_LEADING, n_features // 2)))
         has = "has" if len(leading) == 1 else "have"
         return [
-            f"Of {features}, {_named(leading)} {has} the largest importance for {target}.",
+            f"Of {features}, {listed(leading)} {has} the largest importance for {target}.",
             _strongest(result, str(leading.iloc[0])),
             _no_test(result),
         ]
@@ -76,7 +115,7 @@ def answer_in_words(result: ImportanceResult) -> list[str]:
         return [f"{none} found to be related to {target} {level}.", _on_others(result, n_other)]
     are = "is" if len(related) == 1 else "are"
     found = f"{so_far}{len(related)} of {features} {are} related to {target} {level}"
-    sentences = [f"{found}: {_named(related)}.", _strongest(result, str(related.iloc[0]))]
+    sentences = [f"{found}: {listed(related, N_NAMED)}.", _strongest(result, str(related.iloc[0]))]
     return [*sentences, _on_others(result, n_other)] if n_other > 0 else sentences
 
 
@@ -96,12 +135,12 @@ def _on_others(result: ImportanceResult, n_others: int) -> str:
 
 def _no_test(result: ImportanceResult) -> str:
     method = METHODS.get(str(result.settings.get("method")))
-    if method is not None and method.is_tested:
-        return (
-            "No test was run, so importances are not compared with chance; a permutation test "
-            "would do that."
-        )
-    return "This method has no test, so importances are not compared with chance."
+    if method is None or not method.is_tested:
+        return "This method has no test, so importances are not compared with chance."
+    return (
+        "No test was run, so importances are not compared with chance; a permutation test would "
+        "do that."
+    )
 
 
 def _strongest(result: ImportanceResult, feature: str) -> str:
@@ -113,13 +152,6 @@ def _strongest(result: ImportanceResult, feature: str) -> str:
         f"The strongest is {feature!r}: with it the {measure} is {sign * own['score_with']:.3g}, "
         f"without it {sign * own['score_without']:.3g}."
     )
-
-
-def _named(names: Any) -> str:
-    names = [str(name) for name in names]
-    hidden = len(names) - N_NAMED
-    shown = ", ".join(map(repr, names[:N_NAMED]))
-    return f"{shown} and {hidden} more" if hidden > 0 else shown
 
 
 def _target(result: ImportanceResult) -> str:
@@ -136,70 +168,38 @@ def check_in_words(result: ImportanceResult) -> list[Check]:
         checks.append(_check_classes(settings, sizes))
     tied = data.get("tied") or []
     if tied:
-        checks.append(
-            Check(
-                "note",
-                "Ties",
-                f"{listed(tied)} {'holds' if len(tied) == 1 else 'hold'} many equal values. Equal "
-                "values are ranked at random when they are transformed; if they are labels rather "
-                "than measurements, set kinds to say so.",
-            )
+        text = (
+            f"{listed(tied)} {'holds' if len(tied) == 1 else 'hold'} many equal values. Equal "
+            "values are ranked at random when they are transformed; if they are labels rather "
+            "than measurements, set kinds to say so."
         )
+        checks.append(Check("note", "Ties", text))
     if result.n_repeats == 1 and "low" not in result.table:
-        checks.append(
-            Check(
-                "note",
-                "One run",
-                "Everything was computed once, so noise is not seen; 20 repeats on a fraction of "
-                "0.5 of the rows give intervals.",
-            )
-        )
+        checks.append(ONE_RUN)
     return [*checks, *(Check("note", "Note", note) for note in settings.get("notes", ()))]
 
 
 def _check_leakage(result: ImportanceResult) -> Check:
-    method = result.settings.get("method")
-    if method in METHODS and METHODS[str(method)].hides_correlated:
-        return Check(
-            "note",
-            "Correlated features",
-            "This method leaves correlated features as they are, so they can hide each other's "
-            "importance; with ultra_marginal they do not.",
-        )
-    if method == "bivariate":
-        text = "Each feature was used by itself: what it adds only beside others is missed."
-        return Check("note", "Features alone", text)
-    if method == "marginal_contribution":
-        text = (
-            "The largest of many noisy differences is taken, so unrelated features come out above "
-            "zero."
-        )
-        return Check("note", "Maxima", text)
+    """Return the weakness of a method that removes nothing, or else how well removal worked."""
+    method = str(result.settings.get("method"))
+    if method in METHODS and METHODS[method].hides_correlated:
+        return HIDDEN_CORRELATED
+    if method in WEAKNESSES:
+        return WEAKNESSES[method]
     if result.tests is None or result.tests["leakage"].isna().all():
-        return Check(
-            "note",
-            "Leakage was not measured",
-            "Whether the other features still carry information about each feature after removal "
-            "is not known; diagnose or a complete run with a permutation test measures it.",
-        )
+        return UNMEASURED_LEAKAGE
     leaking = result.tests["feature"][result.tests["leaks"].astype(bool)]
     if len(leaking) == 0:
-        return Check(
-            "good",
-            "No leakage beyond chance",
-            "After removal, the other features predict no feature better than its permuted copies, "
-            "beyond 0.05 in R² or what chance can do.",
-        )
-    n_all = len(result.tests)
-    is_joint = str(result.settings.get("remover")).startswith(("joint", "JointRemover"))
+        return NO_LEAKAGE
+    remover = str(result.settings.get("remover")).partition("(")[0]
+    is_joint = remover in ("joint", "JointRemover")
     way_out = "" if is_joint else "Joint removal, the default, removes more. "
-    return Check(
-        "warning",
-        "Leakage",
-        f"For {len(leaking)} of {n_all} features, the other features still carry information about "
-        f"them after removal: {listed(leaking)}. Their p-values may be too small. {way_out}"
-        "Diagnose shows how much is left.",
+    text = (
+        f"For {len(leaking)} of {len(result.tests)} features, the other features still carry "
+        f"information about them after removal: {listed(leaking)}. Their p-values may be too "
+        f"small. {way_out}Diagnose shows how much is left."
     )
+    return Check("warning", "Leakage", text)
 
 
 def _check_rows(result: ImportanceResult) -> Check:
@@ -207,7 +207,7 @@ def _check_rows(result: ImportanceResult) -> Check:
     if n_rows == 0:
         return Check("note", "Rows", "How many rows there were is not known.")
     n_features = int(result.settings.get("n_features", len(result.importances)))
-    if n_rows < FEW_ROWS:
+    if n_rows < MIN_ROWS_FOR_WEAK_RELATIONS:
         text = f"{n_rows} rows leave much to chance: weak relations will not be found."
         return Check("warning", "Few rows", text)
     if n_features > n_rows:
@@ -223,21 +223,17 @@ def _check_classes(settings: dict[str, Any], sizes: list[int]) -> Check:
     classes = [str(label) for label in settings.get("classes", ())]
     by_size = sorted(zip(sizes, classes, strict=True))
     (least, rarest), (most, commonest) = by_size[0], by_size[-1]
+    if least < MIN_CLASS_ROWS:
+        rows = "row" if least == 1 else "rows"
+        text = f"Class {rarest!r} has {least} {rows}, too few to learn what predicts it."
+        return Check("warning", "A rare class", text)
     proportion = most / sum(sizes)
-    if least < FEW_ROWS_OF_CLASS:
-        return Check(
-            "warning",
-            "A rare class",
-            f"Class {rarest!r} has {least} {'row' if least == 1 else 'rows'}, too few to learn "
-            "what predicts it.",
-        )
     if proportion > UNEQUAL_PROPORTION and settings.get("measure") == "accuracy":
-        return Check(
-            "warning",
-            "Unequal classes",
+        text = (
             f"{100 * proportion:.0f} % of the rows are {commonest!r}, so accuracy hardly moves: "
-            "the measures 'auc' and 'balanced_accuracy' are more sensitive.",
+            "the measures 'auc' and 'balanced_accuracy' are more sensitive."
         )
+        return Check("warning", "Unequal classes", text)
     counts = ", ".join(f"{label!r} {size:,}" for size, label in reversed(by_size[-N_NAMED:]))
     return Check("good", "Classes", f"Rows of each class: {counts}.")
 
@@ -272,7 +268,8 @@ def code_of(result: ImportanceResult) -> str:
 
 def _as_code(value: Any) -> str:
     """Return a setting as code: those of our objects are stored as the text that makes them."""
-    if isinstance(value, str) and re.match(r"[A-Z]\w*\(.*\)$", value, re.DOTALL):
-        name = value.partition("(")[0]
-        return f"umfi.{value}" if name in import_module("umfi").__all__ else value
-    return repr(value)
+    name, bracket, rest = str(value).partition("(")
+    is_code = bracket and rest[-1:] == ")" and name.isidentifier() and name[0].isupper()
+    if not isinstance(value, str) or not is_code:
+        return repr(value)
+    return f"umfi.{value}" if name in import_module("umfi").__all__ else value

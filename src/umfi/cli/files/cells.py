@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from umfi.errors import MAX_LISTED_NAMES
+from umfi.errors import shortened
 
 __all__ = [
     "MISSING_WORDS",
@@ -66,9 +66,7 @@ def write_notes(remarks: Iterable[Remark]) -> list[str]:
         grouped.setdefault(remark.note, []).append(remark)
     notes = []
     for note, group in grouped.items():
-        names = ", ".join(f"{one.name!r}{one.detail}" for one in group[:MAX_LISTED_NAMES])
-        if len(group) > MAX_LISTED_NAMES:
-            names += f" and {len(group) - MAX_LISTED_NAMES} more"
+        names = shortened([f"{one.name!r}{one.detail}" for one in group])
         name, it = (repr(group[0].name), "it") if len(group) == 1 else ("NAME", "one of them")
         notes.append(note.format(names=names, name=name, it=it))
     return notes

@@ -33,8 +33,8 @@ ALMOST_NUMBERS = (
 )
 NUMBERED = "Left out as row numbers: {names}; --kinds {name}=continuous keeps {it}."
 UNCLEAR_DATES = (
-    "Taken as text, because day and month of its dates cannot be told apart: {names}; write them "
-    "as 2021-07-03."
+    "Taken as text, because its dates do not show which is the day and which the month: {names}; "
+    "write them as 2021-07-03."
 )
 DATES = "Taken as days since the first date: {names}; --drop {name} leaves {it} out."
 SPANS = "Taken as days: {names}; --drop {name} leaves {it} out."
@@ -54,11 +54,12 @@ _JOINED_IDENTIFIER = re.compile(
 
 
 class Prepared(NamedTuple):
-    """Features, a response whose rows are those of the features, and notes, a sentence each."""
+    """Features, a response of the same rows, notes, and the kinds that features were given."""
 
     X: pd.DataFrame
     y: pd.Series[Any] | None
     notes: list[str]
+    kinds: dict[str, str] | None = None
 
 
 def prepare(
@@ -124,7 +125,7 @@ def prepare(
     X = pd.DataFrame(features, index=frame.index[has_target])
     if missing == "error":
         _refuse_missing_values(X)
-    return Prepared(X, y, notes)
+    return Prepared(X, y, notes, {name: kinds[name] for name in kinds if name in X} or None)
 
 
 def _refuse_names(
@@ -195,9 +196,9 @@ def _read_feature(
             are_dates = is_text(column) and all(map(_YEAR_LAST.fullmatch, levels))
             return rows, UNCLEAR_DATES if are_dates else "", ""
         stray = find_stray(known) if is_text(column) else None
-        return (
-            (None, LABELS, "") if stray is None else (None, ALMOST_NUMBERS, f" (such as {stray!r})")
-        )
+        if stray is not None:
+            return None, ALMOST_NUMBERS, f" (such as {stray!r})"
+        return None, LABELS, ""
     return (None, NUMBERED, "") if _numbers_rows(name, column) else (rows, "", "")
 
 
@@ -219,9 +220,9 @@ def _numbers_rows(name: str, column: pd.Series[Any]) -> bool:
         return True
     if _JOINED_IDENTIFIER.fullmatch(joined):
         return True
-    steps = np.diff(values)
     # Rows may have been taken out since they were numbered.
-    is_counted = (steps >= 1.0).all() and (steps == 1.0).mean() >= MIN_CONSECUTIVE_PROPORTION
+    gaps = np.diff(values)
+    is_counted = (gaps >= 1.0).all() and (gaps == 1.0).mean() >= MIN_CONSECUTIVE_PROPORTION
     return len(known) == len(column) and bool(is_counted)
 
 
@@ -240,7 +241,7 @@ def _read_dates(rows: pd.Series[Any]) -> pd.Series[Any] | None:
         forms = ["ISO8601"]
     dates = [pd.to_datetime(levels, format=one, errors="coerce", utc=True) for one in forms]
     readings = [days for days in dates if days.notna().all()]
-    if len(readings) != 1:  # Day and month cannot be told apart, or it is no date.
+    if len(readings) != 1:  # Which is the day and which the month is not clear, or it is no date.
         return None
     return pd.to_datetime(rows.map(dict(zip(levels, readings[0], strict=True))), utc=True)
 

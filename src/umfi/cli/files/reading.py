@@ -11,9 +11,9 @@ import os
 import re
 import warnings
 import zipfile
-import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,13 @@ UNREAD = {".avro", ".db", ".dta", ".h5", ".hdf5", ".htm", ".html", ".json", ".js
 UNREAD |= {".npy", ".npz", ".ods", ".orc", ".pdf", ".pickle", ".pkl", ".rda", ".rdata", ".rds"}
 UNREAD |= {".sas7bdat", ".sav", ".sqlite", ".xlsb", ".xml"}
 ZIPPED, OLD_EXCEL, ARROW_STREAM = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\xff\xff\xff\xff"
+# By how a file begins.
+UNPACKERS: dict[bytes, Callable[[bytes], bytes]] = {
+    rb"\x1f\x8b": gzip.decompress,
+    rb"BZh.1AY&SY": bz2.decompress,
+    rb"\xfd7zXZ\x00": lzma.decompress,
+}
+KINDS = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", ZIPPED: "Excel"}
 # Titles may stand above the names in a sheet, but not many.
 MAX_TITLE_ROWS = 20
 
@@ -65,6 +72,8 @@ def read_data_file(
     if path.suffix.lower() in UNREAD:
         raise _unread(label, path.suffix)
     data, inner_name = _unpack(data, path.name, label)
+    if not data.strip():
+        raise InputError(f"{label} is empty: pass a file with column names and rows.")
     suffix = Path(inner_name).suffix.lower()
     kind = _find_kind(data, suffix, label)
     for name, value in {"delimiter": delimiter, "encoding": encoding, "sheet": sheet}.items():
@@ -83,8 +92,7 @@ def read_data_file(
     elif kind == "Excel":
         names, frame = _read_excel(data, sheet, label, notes)
     else:
-        frame = _read_arrow(data, kind, label, notes)
-        names = [str(name) for name in frame.columns]
+        names, frame = _read_arrow(data, kind, label, notes)
     is_written = kind in ("text", "Excel")  # By hand, perhaps.
     if is_written:
         is_empty = frame.isna().all(axis=1)
@@ -107,43 +115,34 @@ def _read_bytes(path: Path, label: str) -> bytes:
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a folder: pass a file in it.")
     try:
-        return _not_empty(path.read_bytes(), label)
-    except InputError:
-        raise
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        if not path.parent.is_dir():
-            message = f"There is no folder {str(path.parent)!r}: check the path."
-            raise InputError(message) from None
+        raise _not_found(path) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{label} cannot be read ({reason}): check the file.") from None
+
+
+def _not_found(path: Path) -> InputError:
+    """Return the error for a file that is not there, with names like it if there are any."""
+    if not path.parent.is_dir():
+        return InputError(f"There is no folder {str(path.parent)!r}: check the path.")
     there = {one.name.lower(): one.name for one in path.parent.iterdir() if one.is_file()}
     wanted = path.name.lower()
     near = [there[name] for name in difflib.get_close_matches(wanted, there, n=3)]
     near = near or [there[name] for name in sorted(there) if Path(name).stem == Path(wanted).stem]
     hint = f"did you mean {listed(near)}?" if near else "check the path."
-    raise InputError(f"There is no file {path.name!r} in {str(path.parent)!r}: {hint}")
-
-
-def _not_empty(data: bytes, label: str) -> bytes:
-    if not data.strip():
-        raise InputError(f"{label} is empty: pass a file with column names and rows.")
-    return data
+    return InputError(f"There is no file {path.name!r} in {str(path.parent)!r}: {hint}")
 
 
 def _unpack(data: bytes, name: str, label: str) -> tuple[bytes, str]:
     """Return what was packed by gzip, bzip2, xz or zip and its name; other bytes as they are."""
     is_packed_name = name.lower().endswith((".gz", ".bz2", ".xz", ".zip"))
     inner_name = name[: name.rindex(".")] if is_packed_name else name
-    unpackers: dict[bytes, Callable[[bytes], bytes]] = {
-        rb"\x1f\x8b": gzip.decompress,
-        rb"BZh.1AY&SY": bz2.decompress,
-        rb"\xfd7zXZ\x00": lzma.decompress,
-    }
-    try:
-        for beginning, unpack in unpackers.items():
+    with _refuse_broken(label):
+        for beginning, unpack in UNPACKERS.items():
             if re.match(beginning, data, re.DOTALL):
-                return _not_empty(unpack(data), label), inner_name
+                return unpack(data), inner_name
         if not data.startswith(ZIPPED):
             return data, inner_name
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -156,17 +155,21 @@ def _unpack(data: bytes, name: str, label: str) -> tuple[bytes, str]:
                 raise InputError(
                     f"{label} holds {len(files)} files: unpack it and pass one of them."
                 )
-            return _not_empty(archive.read(files[0]), label), files[0]
+            try:
+                return archive.read(files[0]), files[0]
+            except RuntimeError as error:
+                raise InputError(f"{label} is locked by a password: unpack it first.") from error
+
+
+@contextmanager
+def _refuse_broken(label: str) -> Iterator[None]:
+    """Raise that a file is broken, whatever error a reader makes of rubbish."""
+    try:
+        yield
     except InputError:
         raise
-    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
-        raise _broken(label) from error
-    except RuntimeError as error:
-        raise InputError(f"{label} is locked by a password: unpack it first.") from error
-
-
-def _broken(label: str) -> InputError:
-    return InputError(f"{label} is broken or cut short: write or download it again.")
+    except Exception as error:
+        raise InputError(f"{label} is broken or cut short: write or download it again.") from error
 
 
 def _unread(label: str, suffix: str) -> InputError:
@@ -178,8 +181,7 @@ def _unread(label: str, suffix: str) -> InputError:
 
 def _find_kind(data: bytes, suffix: str, label: str) -> str:
     """Return "text", "Parquet", "Feather" or "Excel" by the first bytes of a file."""
-    kinds = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", ZIPPED: "Excel"}
-    for beginning, kind in kinds.items():
+    for beginning, kind in KINDS.items():
         if data.startswith(beginning):
             return kind
     if data.startswith(OLD_EXCEL):
@@ -208,9 +210,11 @@ def _optional(module: str, kind: str) -> Any:
         ) from None
 
 
-def _read_arrow(data: bytes, kind: str, label: str, notes: list[str]) -> pd.DataFrame:
+def _read_arrow(
+    data: bytes, kind: str, label: str, notes: list[str]
+) -> tuple[list[str], pd.DataFrame]:
     source = _optional("pyarrow", kind).BufferReader(data)
-    try:
+    with _refuse_broken(label):
         if kind == "Parquet":
             table = _optional("pyarrow.parquet", kind).read_table(source)
         elif data.startswith(ARROW_STREAM):
@@ -218,37 +222,28 @@ def _read_arrow(data: bytes, kind: str, label: str, notes: list[str]) -> pd.Data
         else:
             table = _optional("pyarrow.feather", kind).read_table(source)
         frame: pd.DataFrame = table.to_pandas()
-    except InputError:
-        raise
-    except Exception as error:  # Whatever a reader makes of rubbish.
-        raise _broken(label) from error
     named = [str(name) for name in frame.index.names if name is not None]
     clashing = [name for name in named if name in map(str, frame.columns)]
     if clashing:
         raise _repeated(clashing, label)
     if named:
-        return frame.reset_index()
-    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index()
+    elif not isinstance(frame.index, pd.RangeIndex):
         notes.append("The names of rows are left out.")
-    return frame
+    return [str(name) for name in frame.columns], frame
 
 
 def _read_excel(
     data: bytes, sheet: str | None, label: str, notes: list[str]
 ) -> tuple[list[str], pd.DataFrame]:
     openpyxl = _optional("openpyxl", "Excel")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Of openpyxl, on styles that it does not know.
-            book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-            sheets = {one.title: one for one in book.worksheets}
-            chosen = _choose_sheet(list(sheets), sheet, notes)
-            sheets[chosen].reset_dimensions()  # Some programs write wrong ones.
-            rows = list(sheets[chosen].iter_rows(values_only=True))
-    except InputError:
-        raise
-    except Exception as error:  # Whatever a reader makes of rubbish.
-        raise _broken(label) from error
+    with _refuse_broken(label), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Of openpyxl, on styles that it does not know.
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheets = {one.title: one for one in book.worksheets}
+        chosen = _choose_sheet(list(sheets), sheet, notes)
+        sheets[chosen].reset_dimensions()  # Some programs write wrong ones.
+        rows = list(sheets[chosen].iter_rows(values_only=True))
     n_filled = [sum(cell is not None and str(cell).strip() != "" for cell in row) for row in rows]
     top = next((row for row, n in enumerate(n_filled[:MAX_TITLE_ROWS]) if n > 1), None)
     if top is None:
