@@ -16,12 +16,12 @@ QUESTIONS = {
         ("What does it say alone?", "bivariate"),
         ("What can no other feature replace?", "ablation"),
         ("All three on one scale, and what lies between?", "decompose"),
-        ("Who says the same, and who is needed beside it?", "partners"),
+        ("Which features carry the same, and which does it need?", "partners"),
         ("What is the most it adds to any two others?", "marginal_contribution"),
     ],
     "about a forest": [
-        ("How much does a fitted forest lean on it?", "permutation"),
-        ("... beyond what associated features tell?", "conditional_permutation"),
+        ("How much does a fitted forest rely on it?", "permutation"),
+        ("... beyond what associated features predict?", "conditional_permutation"),
     ],
     "about the answer": [
         ("Did removal work on this table?", "diagnose"),
