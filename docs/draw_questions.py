@@ -13,7 +13,7 @@ QUESTIONS = {
             "Is the feature related to the response,\nalone or together with others?",
             "ultra_marginal",
         ),
-        ("What does it say alone?", "bivariate"),
+        ("What information does it carry by itself?", "bivariate"),
         ("What can no other feature replace?", "ablation"),
         ("All three on one scale, and what lies between?", "decompose"),
         ("Which features carry the same, and which does it need?", "partners"),

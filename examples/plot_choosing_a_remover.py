@@ -45,9 +45,9 @@ plt.show()
 
 # %%
 # The black line is where things stand before removal: the other eight attributes
-# predict each one with an R² of 0.7 and more. Whatever lies in the green band is as good as
-# nothing. Linear removal leaves most of what there was. Transport leaves about half of
-# that. Joint removal is in the band or just above it.
+# predict each one with an R² of 0.7 and more. Whatever lies in the green band is as
+# good as nothing. Linear removal leaves most of what there was. Transport leaves about
+# half of that. Joint removal is in the band or just above it.
 
 print(found.summary.round(2).to_string(index=False))
 

@@ -31,7 +31,8 @@ print(subtype.value_counts())
 # -------------------------
 #
 # Importances are in R² of the class indicators: by how much a gene raises the power of
-# the other 49 without their information about it. This is a single run, one fit per gene.
+# the other 49 without their information about it. This is a single run, one fit per
+# gene.
 
 result = umfi.ultra_marginal(permuted, subtype, random_state=0)
 

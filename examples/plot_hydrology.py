@@ -48,8 +48,8 @@ plt.show()
 #   precipitation has no more than 0.04, because the other 28 attributes predict it well
 #   enough. The frequency of dry days has less than nothing.
 # * **Permutation** (what does this forest rely on?): an order much like the first, in
-#   squared millimetres per day. What several attributes predict is divided among them, so
-#   its sizes depend on which other columns the table happens to have.
+#   squared millimetres per day. What several attributes predict is divided among them,
+#   so its sizes depend on which other columns the table happens to have.
 
 print(found.ranks.head(10).to_string(index=False))
 
@@ -58,8 +58,8 @@ print(found.ranks.head(10).to_string(index=False))
 # ------
 #
 # The question was about climate, soil and the rest, not about single columns. A group
-# is protected as one: the other attributes lose their information about *all* its members.
-# This is the mean of three repeats.
+# is protected as one: the other attributes lose their information about *all* its
+# members. This is the mean of three repeats.
 
 groups = {
     "climate": list(X.loc[:, "p_mean":"low_prec_dur"]),
@@ -90,5 +90,5 @@ plt.show()
 # planting a forest brings water. Rain brings both. An attribute with a small importance
 # may act on streamflow in one region and not in another, which one number for all
 # catchments does not show. Whether a small importance is more than chance is for
-# ``test="permutation"`` to decide. And neighbouring catchments are not independent draws,
-# so p-values of this table would be too small, and its intervals are too narrow.
+# ``test="permutation"`` to decide. And neighbouring catchments are not independent
+# draws, so p-values of this table would be too small, and its intervals are too narrow.

@@ -43,8 +43,8 @@ plt.show()
 # others predict too. A black line marks the importance.
 #
 # Rain and wetness are informative alone, and all they predict is replaceable: by the
-# other of the two. Light and warmth predict nothing alone and much together, and nothing
-# can take the place of either. Noise has nothing. With intervals:
+# other of the two. Light and warmth predict nothing alone and much together, and
+# nothing can take the place of either. Noise has nothing. With intervals:
 
 print(result)
 
