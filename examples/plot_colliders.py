@@ -147,7 +147,7 @@ print(pd.DataFrame(rows).T)
 # called related.
 #
 # So a leakage of zero is needed, and is not a proof. Where you know of strong curves
-# between features, try smaller bins and see whether the answer stays.
+# between features, try smaller bins and check whether the answer stays.
 # :doc:`plot_choosing_a_remover` shows more.
 #
 # Where it ends: an unfaithful table

@@ -63,8 +63,8 @@ plt.show()
 # ------------------------
 #
 # A picture does not show where chance begins. A test does. With linear powers there is
-# a closed form, which keeps this page quick. A linear power sees straight lines and
-# nothing else, so it may miss genes that speak in other ways.
+# a closed form, which keeps this page quick. A linear power detects straight lines
+# and nothing else, so it may miss genes that act in other ways.
 
 tested = umfi.ultra_marginal(
     permuted, subtype, power="linear", test="permutation", random_state=0
