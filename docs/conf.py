@@ -47,11 +47,11 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
-autodoc_typehints = "none"  # numpydoc's parameters say it in words
+autodoc_typehints = "none"  # numpydoc's parameters have them in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template of classes lists them
 
-# The gallery. Scripts say themselves what is shown; a bare last expression is not printed.
+# The gallery. Scripts print and draw what is shown; a bare last expression is not printed.
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     # A script that fails fails the build.
     "only_warn_on_example_error": False,
-    # How long a page took says more about the machine than about the example.
+    # How long a page took depends on the machine more than on the example.
     "min_reported_time": 1e9,
     "write_computation_times": False,
     "show_memory": False,
@@ -111,7 +111,7 @@ def draw_pictures(app: Sphinx) -> None:
 
 
 def write_help(app: Sphinx) -> None:
-    """Write what the command line says of itself, which its page shows."""
+    """Write the help of each command, which the page on the command line shows."""
     from typer.testing import CliRunner
 
     from umfi.cli import app as commands

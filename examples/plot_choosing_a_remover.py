@@ -7,7 +7,7 @@ features when their information about one feature has been removed. Is it really
 removed? With which remover? And how much does the answer depend on it?
 
 The table is a hard one: nine attributes of the climate of 643 catchments (CAMELS),
-which tell each other nearly all. The whole table of 29 attributes is on the page
+which predict each other nearly in full. The whole table of 29 attributes is on the page
 :doc:`/removal`.
 """
 
@@ -44,18 +44,18 @@ found.plot()
 plt.show()
 
 # %%
-# The black line is where things stand before removal: the other eight attributes tell
-# each one with an R² of 0.7 and more. Whatever lies in the green band is as good as
-# nothing. Linear removal leaves most of what there was. Transport leaves about half of
-# that. Joint removal is in the band or just above it.
+# The black line is where things stand before removal: the other eight attributes
+# predict each one with an R² of 0.7 and more. Whatever lies in the green band is as
+# good as nothing. Linear removal leaves most of what there was. Transport leaves about
+# half of that. Joint removal is in the band or just above it.
 
 print(found.summary.round(2).to_string(index=False))
 
 # %%
 # * *leakage*: R² of the feature from what is left, mean over the features; *worst*: the
 #   largest;
-# * *retention*: what S and the feature still tell about the response, as a share of
-#   what all features tell as they are;
+# * *retention*: how well S and the feature still predict the response, as a fraction of
+#   how well all features do as they are;
 # * *distortion*: how far the transformed columns are from the originals (0: not at
 #   all).
 #
@@ -71,7 +71,7 @@ for sentence in found.advice:
 # ---------------------------
 #
 # One run for each remover, with extra-trees, which suit tables in which many columns
-# say the same.
+# carry the same information.
 
 methods = {name: {"method": "ultra_marginal", "remover": name} for name in removers}
 compared = umfi.compare(X, y, methods=methods, powers=["extra-trees"], random_state=0)

@@ -67,7 +67,7 @@ plt.show()
 # Who falls for it
 # ----------------
 #
-# But who knows x3 can use x2 to tell what in x3 is *not* about y.
+# But where x3 is known, x2 reveals what in x3 is *not* about y.
 
 methods = ["ultra_marginal", "ablation", "permutation", "marginal_contribution"]
 found = umfi.compare(X, y, methods=methods, repeats=3, random_state=0)
@@ -84,7 +84,7 @@ print(found)
 # With p-values
 # -------------
 #
-# The test says the same with an error rate.
+# The test gives the same answer with an error rate.
 
 result = umfi.ultra_marginal(X, y, test="permutation", random_state=0)
 print(result)
@@ -103,7 +103,7 @@ print(result)
 # * a feature that is blood related to y has an importance above zero, whatever the
 #   distributions (the remarks after theorem 3.1);
 # * a feature that is not blood related has the importance zero if the table is Gaussian
-#   (theorem 3.1), if S and x say nothing together that they do not say alone (theorem
+#   (theorem 3.1), if S and x have no information together beyond their own (theorem
 #   C.5), or if what removal makes is faithful as well (theorem C.4).
 #
 # That is about the importance of the ideal power and endless rows. In a table, the test
@@ -122,8 +122,8 @@ curved = pd.DataFrame({"x1": x1, "x3": x1**2 + 0.5 * hidden_cause})
 response = pd.Series(hidden_cause + 0.3 * rng.standard_normal(600), name="y")
 removers = {
     "linear": "linear",
-    "transport, 150 rows a bin": "transport",
-    "transport, 50 rows a bin": umfi.TransportRemover(rows_per_bin=50),
+    "transport, 150 rows per bin": "transport",
+    "transport, 50 rows per bin": umfi.TransportRemover(rows_per_bin=50),
 }
 rows = {}
 for name, remover in removers.items():
@@ -140,14 +140,14 @@ print(pd.DataFrame(rows).T)
 
 # %%
 # x1 is unrelated to y. With linear removal it is called related, and the result itself
-# says that it cannot be trusted: a leakage of 0.8. With transport in four bins it is
+# warns that it cannot be trusted: a leakage of 0.8. With transport in four bins it is
 # called related as well, with a ninth of the importance, and *nothing* is flagged: the
 # curve inside a bin is too weak for a forest to predict x1 from what is left of x3, and
 # still strong enough to be of use once y is looked at. With bins of 50 rows it is not
 # called related.
 #
 # So a leakage of zero is needed, and is not a proof. Where you know of strong curves
-# between features, try smaller bins and see whether the answer stays.
+# between features, try smaller bins and check whether the answer stays.
 # :doc:`plot_choosing_a_remover` shows more.
 #
 # Where it ends: an unfaithful table
@@ -155,7 +155,7 @@ print(pd.DataFrame(rows).T)
 #
 # A coin decides the sign of x3. x3 is then independent of the coin, although the coin
 # acts on it: this is what faithfulness forbids. There is nothing to remove, and coin
-# and x3 together tell the hidden cause.
+# and x3 together determine the hidden cause.
 
 coin = rng.choice([-1.0, 1.0], 600)
 unfaithful = pd.DataFrame({"coin": coin, "x3": hidden_cause * coin})
@@ -166,7 +166,7 @@ print(umfi.ultra_marginal(unfaithful, response, test="permutation", random_state
 # true: the coin is *not* independent of x3 and y taken together. The step from there to
 # causes is what fails.
 #
-# **What not to conclude.** "Related" does not say which way an arrow points: x4 is an
+# **What not to conclude.** "Related" does not show which way an arrow points: x4 is an
 # effect of y, x3 has a hidden cause in common with it, and neither would change y if it
 # were changed. A feature that is not found is not shown to be unrelated. And where rows
 # were chosen by something that both a feature and the response act on, such as patients

@@ -1,12 +1,12 @@
 """
-Copies, and why shares mislead
-==============================
+Copies, and why divided importances mislead
+===========================================
 
 **What is asked.** Two features act on a response with the same strength. Then someone
 measures the first of them again: once, twice, four times, each time with a small error.
 The world has not changed. Does the importance of the first feature change?
 
-Explanations of models share out what features say: Shapley values by their definition,
+Explanations of models divide what features predict: Shapley values by their definition,
 permutation importance because a tree uses one copy or the other. The more copies there
 are, the less each of them gets. Here this is seen on a table that is small enough to
 compute Shapley values *exactly*: no approximation and no explainer library takes part.
@@ -89,7 +89,7 @@ of_x1 = pd.DataFrame(
 print(of_x1.round(2))
 
 # %%
-# The same for x2, which nobody copied:
+# The same for x2, which has no copy:
 
 of_x2 = pd.DataFrame(
     {method: [one["x2"] for one in tables] for method, tables in found.items()},
@@ -136,7 +136,7 @@ print(pd.DataFrame({method: tables[-1] for method, tables in found.items()}).rou
 # errors, and the unrelated feature has nothing with any of the three.
 #
 # **What not to conclude.** Shapley values are not wrong. They answer another question:
-# how to share out the power of *these columns*, so that the shares add up to the whole.
+# how to divide the power of *these columns*, so that the parts add up to the whole.
 # Then a copy has to take something away from its original. Ultra-marginal importances
 # do not add up to anything: x1 and each copy count in full, because each of them is
 # related to y. If you want to know which columns to measure again, ask for what cannot

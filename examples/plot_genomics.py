@@ -31,7 +31,8 @@ print(subtype.value_counts())
 # -------------------------
 #
 # Importances are in R² of the class indicators: by how much a gene raises the power of
-# what the other 49 say without it. This is a single run, one fit per gene.
+# the other 49 without their information about it. This is a single run, one fit per
+# gene.
 
 result = umfi.ultra_marginal(permuted, subtype, random_state=0)
 
@@ -62,8 +63,8 @@ plt.show()
 # ------------------------
 #
 # A picture does not show where chance begins. A test does. With linear powers there is
-# a closed form, which keeps this page quick. A linear power sees straight lines and
-# nothing else, so it may miss genes that speak in other ways.
+# a closed form, which keeps this page quick. A linear power detects straight lines
+# and nothing else, so it may miss genes that act in other ways.
 
 tested = umfi.ultra_marginal(
     permuted, subtype, power="linear", test="permutation", random_state=0
@@ -124,5 +125,5 @@ print("found by both:", int(is_found[related].sum()))
 # **What not to conclude.** A gene that is found need not cause anything: it may follow
 # from the subtype. The list of ten comes from earlier studies and is not all that is
 # true, so the other genes of the second table are not errors. A linear test that finds
-# nothing does not clear a gene. And an importance says how much a gene predicts of the
-# subtype, not how certain that is (:doc:`/inference`).
+# nothing does not clear a gene. And an importance measures how much a gene predicts of
+# the subtype, not how certain that is (:doc:`/inference`).

@@ -7,9 +7,9 @@ little. Which attributes of a catchment go with mean streamflow: climate, soil, 
 topography or vegetation?
 
 CAMELS (Addor et al. 2017) has 29 attributes of 643 catchments of the United States
-without missing values. They are strongly tied to each other: each can be told from the
+without missing values. They are strongly tied to each other: each is predicted by the
 others with an R² of 0.66 to 0.98 (:doc:`/removal`). In such a table it matters most
-what a method does with shared knowledge.
+what a method does with information that several features carry.
 """
 
 import matplotlib.pyplot as plt
@@ -45,11 +45,11 @@ plt.show()
 #   follow, then forest cover, seasonality and slope. Porosity and permeability of the
 #   bedrock and porosity of the soil are among the last, around zero.
 # * **Ablation** (what can no other replace?): nearly nothing of anything. Even
-#   precipitation has no more than 0.04, because the other 28 attributes know it well
+#   precipitation has no more than 0.04, because the other 28 attributes predict it well
 #   enough. The frequency of dry days has less than nothing.
-# * **Permutation** (what does this forest lean on?): an order much like the first, in
-#   squared millimetres a day. What attributes say together is shared out among them, so
-#   its sizes depend on which other columns the table happens to have.
+# * **Permutation** (what does this forest rely on?): an order much like the first, in
+#   squared millimetres per day. What several attributes predict is divided among them,
+#   so its sizes depend on which other columns the table happens to have.
 
 print(found.ranks.head(10).to_string(index=False))
 
@@ -58,8 +58,8 @@ print(found.ranks.head(10).to_string(index=False))
 # ------
 #
 # The question was about climate, soil and the rest, not about single columns. A group
-# is protected as one: the other attributes lose what they know about *all* its members.
-# This is the mean of three repeats.
+# is protected as one: the other attributes lose their information about *all* its
+# members. This is the mean of three repeats.
 
 groups = {
     "climate": list(X.loc[:, "p_mean":"low_prec_dur"]),
@@ -83,12 +83,12 @@ plt.show()
 # %%
 # Climate has nearly all there is to know. Vegetation comes second with half as much,
 # topography and soil follow, and geology is last. These numbers overlap and do not add
-# up to anything: plants grow where it rains, and what both say about streamflow counts
+# up to anything: plants grow where it rains, and what both predict of streamflow counts
 # for both.
 #
 # **What not to conclude.** Forest cover goes with streamflow; that does not mean that
 # planting a forest brings water. Rain brings both. An attribute with a small importance
 # may act on streamflow in one region and not in another, which one number for all
 # catchments does not show. Whether a small importance is more than chance is for
-# ``test="permutation"`` to say. And neighbouring catchments are not independent draws,
-# so p-values of this table would be too small, and its intervals are too narrow.
+# ``test="permutation"`` to decide. And neighbouring catchments are not independent
+# draws, so p-values of this table would be too small, and its intervals are too narrow.

@@ -3,8 +3,9 @@ Alone or together, replaceable or not
 =====================================
 
 **What is asked.** Two features can have the same importance for different reasons. One
-speaks by itself, another only together with a partner. One says what nobody else says,
-another what three others say too. :func:`umfi.decompose` tells these apart.
+is informative by itself, another only together with a partner. One carries information
+that no other has, another what three others carry too. :func:`umfi.decompose`
+distinguishes these.
 
 The table is made so that the answers are known:
 
@@ -37,13 +38,13 @@ result.plot()
 plt.show()
 
 # %%
-# Two bars per feature. The upper one is split into what the feature says alone and what
-# only together with others, the lower one into what nothing can replace and what others
-# say too. A black line marks the importance.
+# Two bars per feature. The upper one is split into what the feature predicts alone and
+# what only together with others, the lower one into what nothing can replace and what
+# others predict too. A black line marks the importance.
 #
-# Rain and wetness speak alone, and all they say is replaceable: by the other of the
-# two. Light and warmth are silent alone and speak together, and nothing can take the
-# place of either. Noise has nothing. With intervals:
+# Rain and wetness are informative alone, and all they predict is replaceable: by the
+# other of the two. Light and warmth predict nothing alone and much together, and
+# nothing can take the place of either. Noise has nothing. With intervals:
 
 print(result)
 
@@ -54,8 +55,8 @@ print(result)
 # the interval does not show, and which find somewhat more than the one fit of the
 # importance.
 #
-# Who is the partner?
-# -------------------
+# Which feature is the partner?
+# -----------------------------
 #
 # :func:`umfi.partners` looks at pairs. Two features are asked about, each with all
 # others.
@@ -68,6 +69,6 @@ plt.show()
 
 # %%
 # **What not to conclude.** Replaceable does not mean superfluous: rain acts on growth,
-# and its copy does not. The table cannot tell which of two near-copies is the cause.
+# and its copy does not. The table cannot show which of two near-copies is the cause.
 # Irreplaceable means "by the columns of this table". And the test of pairs is cautious:
 # a pair that is not named may still interact, weakly or among three.

@@ -7,22 +7,14 @@ import pyarrow as pa
 import pytest
 
 import umfi
+from umfi.importance import METHODS as REGISTERED
 
 ROWS = 40
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"rain": RNG.normal(size=ROWS), "snow": RNG.normal(size=ROWS)})
 Y = pd.Series(RNG.normal(size=ROWS), name="flow")
 
-METHODS = [
-    umfi.ultra_marginal,
-    umfi.marginal_contribution,
-    umfi.ablation,
-    umfi.bivariate,
-    umfi.permutation,
-    umfi.conditional_permutation,
-    umfi.decompose,
-    umfi.partners,
-]
+METHODS = [*(method.function for method in REGISTERED.values()), umfi.partners]
 
 
 class NoPower:

@@ -7,17 +7,9 @@ import sys
 import pytest
 
 import umfi
+from umfi.importance import METHODS
 
 NAMES = [name for name in umfi.__all__ if name not in ("__version__", "datasets")]
-METHODS = [
-    "ultra_marginal",
-    "marginal_contribution",
-    "ablation",
-    "bivariate",
-    "permutation",
-    "conditional_permutation",
-    "decompose",
-]
 COMMON = {
     "task",
     "power",

@@ -17,10 +17,11 @@ import pytest
 import umfi
 from tests.execution.runs import POWER, run, table
 from umfi.execution.checkpoint import read_checkpoint
+from umfi.importance import METHODS as REGISTERED
 from umfi.power import PredictingPower
 
 ROOT = Path(__file__).parents[2]
-METHODS = {
+METHODS = {name: {"repeats": 2} for name in REGISTERED} | {
     "ultra_marginal": {"repeats": 2, "subsample": 0.8, "test": "permutation"},
     "ablation": {"repeats": 2, "test": "full-permutation", "max_permutations": 20},
     "bivariate": {"test": "permutation", "max_permutations": 30},

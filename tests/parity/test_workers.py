@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import umfi
+from umfi.importance import METHODS as REGISTERED
 
-METHODS = {
+METHODS = {name: {} for name in REGISTERED} | {
     "ultra_marginal": {"repeats": 2, "subsample": 0.8},
     "ablation": {"repeats": 2},
     "bivariate": {},

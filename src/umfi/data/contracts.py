@@ -50,7 +50,9 @@ class DependenceRemover(Protocol):
             First a feature, or the columns of a group of features, about which S must carry no
             information jointly. Then permuted copies of it, if any. All are to be treated alike:
             what S loses by chance when the feature is removed, it must lose for each copy too, or
-            a test would take that loss for a relation. The paper protocol has no copies.
+            a test would take that loss for a relation. The paper protocol has no copies. A column
+            that repeats a protected one, in any unit, becomes constant and draws no random numbers,
+            so that it changes no other column.
         """
 
 
