@@ -63,3 +63,9 @@ def test_methods_take_the_same_keyword_only_arguments(name):
         assert parameters[argument].kind is inspect.Parameter.KEYWORD_ONLY
         assert f"\n{argument} :" in text
     assert set(parameters) >= COMMON
+
+
+def test_datasets_can_be_imported_as_a_module():
+    from umfi.datasets import simulate
+
+    assert simulate is umfi.datasets.simulate

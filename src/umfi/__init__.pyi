@@ -1,5 +1,5 @@
+from . import datasets as datasets
 from . import plots as plots
-from .data import datasets as datasets
 from .errors import InputError as InputError
 from .errors import RunError as RunError
 from .execution.checkpoint import Checkpoint as Checkpoint

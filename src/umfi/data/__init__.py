@@ -1,5 +1,1 @@
-"""The table and its response: reading, kinds, missing values, datasets."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, ["datasets"])
+"""The table and its response: reading, kinds, missing values."""
