@@ -137,7 +137,7 @@ class RemotePool(WorkerPool):
             try:
                 outcome = first.result()
                 if outcome is None:
-                    sent = (payload.head, [bytearray(array.data) for array in payload.arrays])
+                    sent = (payload.head, [bytes(array.data) for array in payload.arrays])
                     second = self.executor.submit(run_sent, payload.key, sent, names)
                     second.add_done_callback(pass_on)
                 else:
