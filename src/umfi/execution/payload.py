@@ -65,15 +65,7 @@ class LargeArray:
 
 @dataclass(frozen=True)
 class Payload:
-    """Work, packed.
-
-    Attributes
-    ----------
-    key : str
-        By which a worker knows that it has unpacked it.
-    head : bytes
-    arrays : list of LargeArray
-    """
+    """Work, packed; the key is how a worker knows that it has unpacked it."""
 
     key: str
     head: bytes
