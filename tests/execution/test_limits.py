@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import umfi
-from umfi.execution import Budget, Runner, StopKind, read_seconds
+from umfi.errors import StopCode
+from umfi.execution import Budget, Runner, read_seconds
 
 POWER = umfi.ForestPower(n_trees=25)
 
@@ -72,10 +73,10 @@ def test_without_a_limit_time_is_never_up():
 
 def test_why_a_run_stopped_is_a_kind_beside_a_sentence():
     runner = Runner(time_limit=1e-9)
-    assert runner.describe_stop().kind is StopKind.TIME_LIMIT
+    assert runner.describe_stop().code is StopCode.TIME_LIMIT
     assert str(runner.describe_stop()) == "The time limit of 1e-09 seconds was reached"
-    runner.budget.interrupt()
-    assert runner.describe_stop().kind is StopKind.INTERRUPT
+    runner.budget.is_interrupted = True
+    assert runner.describe_stop().code is StopCode.INTERRUPTED
     assert Runner().describe_stop() is None
 
 

@@ -16,7 +16,13 @@ from sklearn.linear_model import Ridge
 import umfi
 from tests.parity.test_workers import METHODS
 from umfi.execution import Runner
-from umfi.execution.payload import MIN_LARGE_BYTES, _folder_prefix, pack
+from umfi.execution.payload import (
+    MIN_LARGE_BYTES,
+    _folder_prefix,
+    forget_payloads,
+    pack,
+    run_sent,
+)
 
 POWER = umfi.ForestPower(n_trees=25)
 FRAMES = ("scores", "tests", "part_scores", "part_tests")
@@ -69,7 +75,11 @@ def assert_same(first, second):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_processes_and_dask_give_the_numbers_of_one_thread(method, small_table, client):
+def test_processes_and_dask_give_the_numbers_of_one_thread(
+    method, small_table, client, monkeypatch
+):
+    # All arrays stand beside the pickle, so that workers have all of them read-only.
+    monkeypatch.setattr("umfi.execution.payload.MIN_LARGE_BYTES", 1)
     run = getattr(umfi, method)
     X, y = small_table
     if method in ("ultra_marginal", "bivariate", "decompose"):
@@ -305,6 +315,15 @@ def test_large_arrays_stand_beside_the_pickle_once():
     first, second = pack(work), pack(lambda name: table.sum() + work(name))
     assert [array.place for array in first.arrays] == [array.place for array in second.arrays]
     assert len(first.head) < 5_000
+
+
+def test_a_worker_shares_what_it_was_sent_and_cannot_change_it():
+    table = np.ones((1_000, 100), order="F")
+    payload = pack(lambda name: (table.ctypes.data, table.flags.writeable))
+    buffer = bytearray(payload.arrays[0].data)
+    outcome = run_sent(payload.key, (payload.head, [buffer]), [()])
+    forget_payloads([payload.key])
+    assert outcome.answers == [(np.frombuffer(buffer, np.uint8).ctypes.data, False)]
 
 
 def count_blas_threads(name):

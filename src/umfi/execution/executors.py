@@ -46,15 +46,8 @@ IDLE_SECONDS = 60.0
 class WorkerPool:
     """Sends groups of tasks to an executor whose workers share the caller's memory.
 
-    Those whose workers do not derive from it.
-
-    Attributes
-    ----------
-    n_workers : int
-    group_seconds : float
-        How long a group should take.
-    n_ahead : int
-        How many groups may wait, for workers not to wait.
+    Those whose workers do not derive from it. ``n_ahead`` is how many groups may wait, for workers
+    not to wait.
     """
 
     group_seconds = THREAD_GROUP_SECONDS
@@ -137,7 +130,7 @@ class RemotePool(WorkerPool):
             try:
                 outcome = first.result()
                 if outcome is None:
-                    sent = (payload.head, [bytearray(array.data) for array in payload.arrays])
+                    sent = (payload.head, [bytes(array.data) for array in payload.arrays])
                     second = self.executor.submit(run_sent, payload.key, sent, names)
                     second.add_done_callback(pass_on)
                 else:

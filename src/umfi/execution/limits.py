@@ -52,18 +52,7 @@ def read_seconds(time_limit: Any) -> float | None:
 
 
 class Budget:
-    """The time that a run has left, by a clock that nobody sets.
-
-    Parameters
-    ----------
-    time_limit : float or str, optional
-        From now on.
-
-    Attributes
-    ----------
-    is_interrupted : bool
-        Whether the user asked to stop.
-    """
+    """The time that a run has left, by a clock that nobody sets; the user may end it earlier."""
 
     def __init__(self, time_limit: Any = None) -> None:
         self.seconds = read_seconds(time_limit)
@@ -98,10 +87,6 @@ class Budget:
             return StopReason(StopCode.TIME_LIMIT, sentence)
         return None
 
-    def interrupt(self) -> None:
-        """Let nothing new begin."""
-        self.is_interrupted = True
-
     @contextmanager
     def heeding_interrupts(self) -> Iterator[None]:
         """Take the first Ctrl-C as a wish to stop when the tasks under way are done.
@@ -117,7 +102,7 @@ class Budget:
         def heed(*_: Any) -> None:
             if self.is_interrupted:
                 raise KeyboardInterrupt
-            self.interrupt()
+            self.is_interrupted = True
             print(
                 "umfi stops when the tasks under way are done; press Ctrl-C again to stop at once.",
                 file=sys.stderr,

@@ -65,15 +65,7 @@ class LargeArray:
 
 @dataclass(frozen=True)
 class Payload:
-    """Work, packed.
-
-    Attributes
-    ----------
-    key : str
-        By which a worker knows that it has unpacked it.
-    head : bytes
-    arrays : list of LargeArray
-    """
+    """Work, packed; the key is how a worker knows that it has unpacked it."""
 
     key: str
     head: bytes
@@ -171,7 +163,7 @@ def run_from_files(
         mapped = []
         for file in files:
             with open(Path(folder) / file, "rb") as array:
-                mapped.append(mmap.mmap(array.fileno(), 0, access=mmap.ACCESS_COPY))
+                mapped.append(mmap.mmap(array.fileno(), 0, access=mmap.ACCESS_READ))
         return (Path(folder) / key).read_bytes(), mapped
 
     return _run(key, read, names)
@@ -213,7 +205,9 @@ def _unpack(head: bytes, buffers: Sequence[Any]) -> Work:
             f"This worker has {here}, and the run was started with {there}: install the same "
             "versions everywhere."
         )
-    work: Work = pickle.loads(pickled, buffers=[_writeable(buffer) for buffer in buffers])
+    # Read-only, and never copied: all groups of a worker, and all that it unpacks, share the table.
+    shared = [memoryview(buffer).toreadonly() for buffer in buffers]
+    work: Work = pickle.loads(pickled, buffers=shared)
     return work
 
 
@@ -221,8 +215,3 @@ def _this_software() -> dict[str, str]:
     """Return the versions of all that numbers depend on."""
     own = {"umfi": f"{__version__} ({source_digest()})"}
     return {name: one for name, one in find_versions().items() if name != "pandas"} | own
-
-
-def _writeable(buffer: Any) -> Any:
-    """Return memory like the caller's: kernels are compiled anew for arrays that are read-only."""
-    return bytearray(buffer) if memoryview(buffer).readonly else buffer

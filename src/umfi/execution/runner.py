@@ -14,7 +14,7 @@ from umfi.execution.checkpoint import Checkpoint, Section, begin
 from umfi.execution.executors import WorkerPool, check_workers, count_workers, find_pool
 from umfi.execution.limits import Budget
 from umfi.execution.progress import progress_bar
-from umfi.execution.tasks import TaskName, Work, schedule
+from umfi.execution.tasks import Done, TaskName, Work, schedule
 from umfi.execution.threads import one_blas_thread
 
 __all__ = ["Answers", "Runner", "run_tasks"]
@@ -183,9 +183,9 @@ class Runner:
                     is_one_due=is_one_due,
                     mean_seconds=self._mean_seconds.get(stage),
                 ):
-                    done = [one._replace(answer=_as_plain(one.answer)) for one in found]
-                    answers.update((one.name, one.answer) for one in done)
-                    seconds += [one.seconds for one in done]
+                    done = [Done(name, _as_plain(answer), took) for name, answer, took in found]
+                    answers.update((name, answer) for name, answer, _ in done)
+                    seconds += [took for _, _, took in done]
                     if self._store is not None:
                         self._store.write(stage, done)
                     advance(len(done))
@@ -215,11 +215,13 @@ class Runner:
 
 def _as_plain(answer: Any) -> Any:
     """Return an answer as JSON would give it back, so that it is the same from a checkpoint."""
-    if isinstance(answer, Mapping):
-        return {str(key): _as_plain(one) for key, one in answer.items()}
+    if isinstance(answer, float):
+        return float(answer)
     if isinstance(answer, list | tuple):
         return [_as_plain(one) for one in answer]
-    return float(answer) if isinstance(answer, float) else answer
+    if isinstance(answer, dict):
+        return {str(key): _as_plain(one) for key, one in answer.items()}
+    return answer
 
 
 def run_tasks(

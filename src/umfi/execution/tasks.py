@@ -39,16 +39,9 @@ class LostWorkError(Exception):
 
 
 class Outcome(NamedTuple):
-    """What came of a group of tasks.
+    """What came of a group of tasks: answers in their order, how long each took, and an error.
 
-    Attributes
-    ----------
-    answers : list
-        Of the tasks in their order; fewer than there are tasks if one failed.
-    seconds : list of float
-        How long each took.
-    error : exception, optional
-        Why the task after the last answer failed.
+    The error is why the task after the last answer failed.
     """
 
     answers: list[Any]
@@ -177,7 +170,7 @@ def schedule(
         n_answers = len(outcome.answers)
         yield list(map(Done, group[:n_answers], outcome.answers, outcome.seconds))
         if isinstance(outcome.error, KeyboardInterrupt):
-            budget.interrupt()
+            budget.is_interrupted = True
         elif outcome.error is not None:
             # What others are doing is waited for, because it would be lost.
             failure = failure or outcome.error
