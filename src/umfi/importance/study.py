@@ -253,11 +253,13 @@ class Study(Specification):
 
     def _label(self, stage: str, task: Any) -> str:
         """Return what dashboards show of a task."""
-        fields = [
-            f"{name} {self.features[value].name if name in ('feature', 'partner') else value}"
+        fields = {
+            name: self.features[value].name if name in ("feature", "partner") else value
             for name, value in task._asdict().items()
-        ]
-        return ", ".join([self.method, stage, *fields])
+        }
+        of_feature = f" of {fields.pop('feature')}" if "feature" in fields else ""
+        rest = [f"{name} {value}" for name, value in fields.items()]
+        return ", ".join([f"{self.method}{of_feature}", stage, *rest])
 
     def finish(self, assembler: Assembler) -> ImportanceResult:
         """Return the result of what has been done."""
