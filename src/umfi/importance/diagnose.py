@@ -13,6 +13,7 @@ from umfi.data.columns import Columns
 from umfi.data.contracts import DependenceRemover
 from umfi.errors import INCOMPLETE, InputError, listed
 from umfi.execution import one_blas_thread
+from umfi.importance.display import is_gentle
 from umfi.importance.features import Feature, drop_constant, find_distinct, find_rare, with_copies
 from umfi.importance.options import RunOptions, with_options
 from umfi.importance.study import Study
@@ -36,7 +37,6 @@ GOOD_LEAKAGE, DOUBTFUL_LEAKAGE = 0.05, 0.15
 HIDDEN_LEAKAGE = 0.15
 # Less retention than this deserves a word.
 LOW_RETENTION = 0.7
-GENTLE_REMOVERS = ("linear", "transport", "LinearRemover", "TransportRemover")
 # Enough to show what a copy has by chance.
 N_COPIES = 3
 N_JUDGE_TREES = 200
@@ -356,7 +356,7 @@ def _advise(remover: str, part: pd.DataFrame) -> list[str]:
         )
         sentences.append(
             f"Use joint removal, the default, instead of {remover!r}."
-            if remover.startswith(GENTLE_REMOVERS)
+            if is_gentle(remover)
             else "Protect features that predict each other as a group, or leave one out."
         )
     retention = part["retention"].mean()

@@ -27,6 +27,8 @@ __all__ = [
     "Printed",
     "Shown",
     "describe_parts",
+    "explain_table",
+    "is_gentle",
     "note_leakage",
     "show_importances",
 ]
@@ -36,6 +38,8 @@ PARTS = ("alone", "together", "irreplaceable", "replaceable")
 TESTED_PARTS = ("alone", "irreplaceable")
 # A repr longer than a screen is not read.
 MAX_PRINTED_ROWS = 20
+# They remove feature by feature; joint removal removes more.
+GENTLE_REMOVERS = ("linear", "transport", "LinearRemover", "TransportRemover")
 
 
 class Shown(NamedTuple):
@@ -115,6 +119,11 @@ def show_importances(result: ImportanceResult) -> Shown:
     return Shown([headline], table, "features", result.notes)
 
 
+def is_gentle(remover: str) -> bool:
+    """Return whether joint removal removes more than the remover of this name or repr."""
+    return remover.partition("(")[0] in GENTLE_REMOVERS
+
+
 def explain_table(result: ImportanceResult) -> list[str]:
     """Return what explains the numbers of the table of a result."""
     notes = [] if result.part_scores is None else _note_negative_parts(result.parts())
@@ -127,8 +136,8 @@ def explain_table(result: ImportanceResult) -> list[str]:
 
 def note_leakage(result: ImportanceResult) -> list[str]:
     """Return for which features p-values cannot be relied on, and what would mend that."""
-    is_gentle = str(result.settings.get("remover")).lower().startswith(("linear", "transport"))
-    way_out = "; joint removal, the default, removes more" if is_gentle else ""
+    can_remove_more = is_gentle(str(result.settings.get("remover")))
+    way_out = "; joint removal, the default, removes more" if can_remove_more else ""
     notes = [] if result.tests is None else _note_leakage(result.tests, "", way_out)
     if result.part_tests is not None:
         of_part = result.part_tests[result.part_tests["part"] == "irreplaceable"]
